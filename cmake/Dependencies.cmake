@@ -1,0 +1,16 @@
+# What the project builds with: Debian packages, installed by scripts/setup.
+macro(peelcheck_require package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found; run ./scripts/setup, which installs what is missing")
+  endif()
+endmacro()
+
+peelcheck_require(Threads)
+peelcheck_require(absl)
+peelcheck_require(Eigen3)
+peelcheck_require(GTest)
+peelcheck_require(benchmark)
+peelcheck_require(nlohmann_json)
+peelcheck_require(CLI11)
+peelcheck_require(rapidcheck)

@@ -1,0 +1,25 @@
+# Compiler settings: C++20, warnings are errors, results that do not depend on the machine.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# Contraction to fused multiply-adds would make bits depend on the compiler's mood; errno of libm keeps loops from vectorising.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off -fno-math-errno)
+# Entries are aggregates whose members all have defaults; naming only some of them is the point.
+add_compile_options(-Wno-missing-field-initializers)
+
+# One of: "", address, thread. Set by the presets asan and tsan.
+set(PEELCHECK_SANITIZE "" CACHE STRING "Sanitizers to build with")
+if(PEELCHECK_SANITIZE)
+  add_compile_options(-fsanitize=${PEELCHECK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PEELCHECK_SANITIZE})
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()

@@ -1,0 +1,119 @@
+// What a grad level does with a call: record it, with a context of its own, on the level's tape.
+//
+// The user's forward runs below; its backward is the rule of the one record, whatever forward calls inside.
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+
+#include "engine/level.h"
+#include "engine/rule_results.h"
+
+namespace peelcheck {
+namespace {
+
+struct Unwrapped {
+  Tensors values;
+  absl::InlinedVector<int64_t, 3> slots;
+};
+
+Unwrapped Unwrap(const Level& level, TensorSpan inputs) {
+  Unwrapped result;
+  for (const Tensor& input : inputs) {
+    const bool ours = IsWrapperOf(input, level);
+    result.values.push_back(ours ? input.impl()->inner : input);
+    result.slots.push_back(ours ? input.impl()->slot : -1);
+  }
+  return result;
+}
+
+bool TrackedBelow(const Tensors& values) {
+  return std::any_of(values.begin(), values.end(), [](const Tensor& value) {
+    const TensorImpl* at = value.impl();
+    while (at->kind == TensorKind::kBatched) at = at->inner.impl();
+    return at->kind != TensorKind::kPlain && FindLiveLevel(at->level_id) != nullptr;
+  });
+}
+
+// Index of the input that `output` is, or -1.
+int64_t IdentityIndex(const Tensors& values, const Tensor& output) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is(output)) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+// The caller's tensor, whose value `output` has overwritten: from now on it stands for the new slot.
+Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller, const Tensor& output, int64_t slot) {
+  TensorImpl* impl = caller.impl();
+  if (IsWrapperOf(caller, level)) {
+    impl->slot = slot;
+    return caller;
+  }
+  if (impl->birth < level.id) {
+    ThrowFailedPrecondition(absl::StrCat("[", function.name(),
+                                         "] wrote in place into a tensor that was captured from outside the grad level: "
+                                         "its derivative would be lost; pass it as an input of the function"));
+  }
+  // Made inside the level, constant until now: the same handle becomes a wrapper.
+  auto inner = MakeRef<TensorImpl>(*output.impl());
+  impl->kind = TensorKind::kGrad;
+  impl->level_id = level.id;
+  impl->inner = Tensor(std::move(inner));
+  impl->array = Array();
+  impl->slot = slot;
+  return caller;
+}
+
+// Results as they are, but for those that are the caller's own tensors.
+Tensors KeepIdentity(TensorSpan inputs, const Tensors& values, Tensors outputs) {
+  for (Tensor& output : outputs) {
+    const int64_t same = IdentityIndex(values, output);
+    if (same >= 0) output = inputs[static_cast<size_t>(same)];
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan inputs) {
+  Unwrapped in = Unwrap(level, inputs);
+  if (level.id <= NoGradBoundary()) {
+    LowerScope lower(level);
+    return KeepIdentity(inputs, in.values, Call(function, in.values));
+  }
+  TapeRecord record;
+  record.function = function;
+  Context& ctx = record.context;
+  ContextAccess::SetOwner(ctx, *function);
+  for (int64_t slot : in.slots) ContextAccess::NeedsInputGrad(ctx).push_back(slot >= 0);
+  Tensors outputs;
+  {
+    LowerScope lower(level);
+    record.inputs_tracked_below = function->once_differentiable() && TrackedBelow(in.values);
+    outputs = Call(function, in.values);
+    function->SetupContext(ctx, in.values, outputs);
+  }
+  const Tensors& dirty = ContextAccess::Dirty(ctx);
+  if (!dirty.empty()) CheckDirty(*function, ctx, in.values, outputs);
+  for (const Tensor& value : in.values) record.inputs.push_back(SpecOf(value));
+  for (Tensor& output : outputs) {
+    record.outputs.push_back(SpecOf(output));
+    if (!IsFloating(output.dtype()) || ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) {
+      record.output_slots.push_back(-1);
+      continue;
+    }
+    const int64_t slot = level.tape->NewSlot();
+    record.output_slots.push_back(slot);
+    if (ContextAccess::Contains(dirty, output)) {
+      const auto source = static_cast<size_t>(IdentityIndex(in.values, output));
+      output = RebindDirty(level, *function, inputs[source], output, slot);
+    } else {
+      output = WrapGrad(level, output, slot);
+    }
+  }
+  record.input_slots = std::move(in.slots);
+  level.tape->Append(std::move(record));
+  return outputs;
+}
+
+}  // namespace peelcheck
