@@ -32,6 +32,14 @@ Tensor RebindDirty(const Level& level, const Function& function, const Tensor& c
   return caller;
 }
 
+bool IsDifferentiable(const Context& ctx, const Tensor& output) {
+  return IsFloating(output.dtype()) && !ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output);
+}
+
+bool HasDifferentiableOutput(const Context& ctx, const Tensors& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [&](const Tensor& o) { return IsDifferentiable(ctx, o); });
+}
+
 Tensors RunJvp(const Function& function, Context& ctx, const Tensors& primals, Tensors tangents) {
   if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
     absl::InlinedVector<TensorSpec, 3> specs;
@@ -63,7 +71,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     LowerScope lower(level);
     outputs = Call(function, primals);
     function->SetupContext(ctx, primals, outputs);
-    if (any) {
+    if (any && HasDifferentiableOutput(ctx, outputs)) {
       output_tangents = RunJvp(*function, ctx, primals, std::move(tangents));
       CheckCount(*function, "tangents", output_tangents.size(), outputs.size(), "output");
     } else {
@@ -75,7 +83,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& output = outputs[i];
     Tensor& tangent = output_tangents[i];
-    if (!IsFloating(output.dtype()) || ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) continue;
+    if (!IsDifferentiable(ctx, output)) continue;
     if (tangent.defined()) CheckTangent(*function, i, tangent, SpecOf(output));
     if (ContextAccess::Contains(dirty, output)) {
       const auto source = static_cast<size_t>(

@@ -90,7 +90,7 @@ TEST(Levels, BatchedTensorThatOutlivesItsVmapIsRefused) {
     return {leaked};
   };
   Vmap(f)({F64({3}, {1, 2, 3})});
-  EXPECT_EQ(ThrownBy([&] { leaked + 1.0; }).substr(0, 40), "failed_precondition [mul] a batched tenso")
+  EXPECT_EQ(ThrownBy([&] { leaked + 1.0; }).substr(0, 40), "failed_precondition [add] a batched tens")
       << ThrownBy([&] { leaked + 1.0; });
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr char kSurrogateSuffix[] = "#surrogate";
 
 // Function-local, so that it exists before the first Registration of any file; a deque keeps addresses.
-std::deque<Entry>& Storage() {
+std::deque<Entry>& Owned() {
   static auto* const entries = new std::deque<Entry>;
   return *entries;
 }
@@ -123,8 +123,8 @@ Registration::Registration(Entry entry, std::source_location where) {
     ThrowInvalidArgument(absl::StrCat("[registry] `", entry.name, "` at ", entry.file, ":",
                                       entry.line, " has no `build`; give it one"));
   }
-  Storage().push_back(std::move(entry));
-  const Entry* added = &Storage().back();
+  Owned().push_back(std::move(entry));
+  const Entry* added = &Owned().back();
   const auto place =
       std::lower_bound(Sorted().begin(), Sorted().end(), added,
                        [](const Entry* a, const Entry* b) { return a->name < b->name; });
