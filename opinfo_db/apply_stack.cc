@@ -117,19 +117,6 @@ std::vector<Counts> Solve(const NamedOperation& operation, const std::vector<Tra
   ThrowWrongCount(operation, stack, counts_for(arity_known ? operation.arity : 1, outputs), total);
 }
 
-std::string SpecToString(const Tensor& tensor) {
-  return absl::StrCat(DTypeName(tensor.dtype()), ShapeToString(tensor.shape()));
-}
-
-// `what` belongs to `of`: same shape and dtype.
-void CheckMatches(const Tensor& given, const Tensor& like, const char* tag, const std::string& what,
-                  const std::string& of) {
-  if (!given.defined()) return;  // stands for zeros
-  if (given.dtype() == like.dtype() && given.shape() == like.shape()) return;
-  ThrowInvalidArgument(absl::StrCat("[", tag, "] ", what, " is ", SpecToString(given),
-                                    "; expected ", SpecToString(like), " like ", of));
-}
-
 Tensors FloatingOnly(const Tensors& tensors) {
   Tensors result;
   for (const Tensor& tensor : tensors) {
@@ -159,24 +146,8 @@ void CheckBatchSize(const Transform& transform, const Tensors& inputs) {
   }
 }
 
-// The primals that a jvp differentiates, for the check of its tangents; empty where argnums are wrong: Jvp says so.
-Tensors DifferentiatedPrimals(const DiffOptions& options, const Tensors& primals) {
-  if (!options.argnums.has_value()) return FloatingOnly(primals);
-  Tensors result;
-  const auto count = static_cast<int64_t>(primals.size());
-  for (const int64_t argnum : *options.argnums) {
-    if (argnum < -count || argnum >= count) return {};
-    result.push_back(primals[static_cast<size_t>(argnum < 0 ? argnum + count : argnum)]);
-  }
-  return result;
-}
-
 Tensors RunJvp(const TensorFn& inner, const DiffOptions& options, const Tensors& primals,
                const Tensors& tangents) {
-  const Tensors like = DifferentiatedPrimals(options, primals);
-  for (size_t i = 0; i < like.size() && i < tangents.size(); ++i) {
-    CheckMatches(tangents[i], like[i], "jvp", absl::StrCat("tangent ", i), "its primal");
-  }
   JvpResult result = Jvp(inner, primals, tangents, options);
   return Concatenated(std::move(result.outputs), result.tangents);
 }
@@ -202,6 +173,7 @@ Tensors RunVjp(const Plan& plan, size_t position, const TensorFn& inner, const D
                const Tensors& primals, const Tensors& cotangents) {
   const VjpResult result = Vjp(inner, primals, options);
   const Tensors outputs = FloatingOnly(result.outputs);
+  // Vjp would refuse it as well, but does not know what the inputs were taken for.
   if (outputs.size() != cotangents.size()) {
     // The operation has another number of floating outputs than the total of the inputs let it seem.
     std::vector<Transform> suffix(plan.stack.begin() + static_cast<std::ptrdiff_t>(position) + 1,
@@ -215,10 +187,6 @@ Tensors RunVjp(const Plan& plan, size_t position, const TensorFn& inner, const D
         " for `", inner_word, "` came; expected ",
         Plural(static_cast<int64_t>(primals.size()), "primal"), " and ",
         Plural(static_cast<int64_t>(outputs.size()), "cotangent")));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    CheckMatches(cotangents[i], outputs[i], "vjp", absl::StrCat("cotangent ", i),
-                 absl::StrCat("floating output ", i));
   }
   return result.pullback(cotangents);
 }
@@ -266,6 +234,15 @@ TensorFn ApplyStack(const TensorFn& operation, const std::vector<Transform>& sta
     }
     return function(inputs);
   };
+}
+
+std::vector<int64_t> InputCounts(const Program& program, int64_t arity, std::span<const Array> inputs) {
+  Flags flags;
+  for (const Array& input : inputs) flags.push_back(IsFloating(input.dtype()));
+  const NamedOperation operation{.name = program.op, .arity = arity};
+  std::vector<int64_t> result;
+  for (const Counts& counts : Solve(operation, program.stack, flags)) result.push_back(counts.inputs);
+  return result;
 }
 
 }  // namespace peelcheck

@@ -6,6 +6,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -188,6 +189,21 @@ absl::StatusOr<Program> ReadProgram(const Json& json) {
   return program;
 }
 
+// How deep arrays and objects are nested; a guard, since printing a value in a message descends one call per level.
+int64_t NestingDepth(const std::string& text) {
+  int64_t depth = 0, deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
 }  // namespace
 
 Json AttributesToJson(const Attributes& attributes) {
@@ -243,6 +259,11 @@ absl::StatusOr<ProgramWithInputs> ProgramFromJson(const Json& json) {
 }
 
 absl::StatusOr<Json> ParseJson(const std::string& text) {
+  constexpr int64_t kMaxDepth = 100;
+  if (const int64_t depth = NestingDepth(text); depth > kMaxDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("text: nested ", depth, " deep; expected at most ", kMaxDepth));
+  }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -100,4 +100,8 @@ struct NamedOperation {
 // A TensorFn that is no NamedOperation may have any number of inputs, and is taken to have one floating output.
 TensorFn ApplyStack(const TensorFn& operation, const std::vector<Transform>& stack);
 
+// How many inputs the program under each suffix of the stack takes: [0] is the bare operation's (`arity`), the last is the whole
+// program's. invalid_argument where `inputs` are too few or too many.
+std::vector<int64_t> InputCounts(const Program& program, int64_t arity, std::span<const Array> inputs);
+
 }  // namespace peelcheck

@@ -40,12 +40,16 @@ const Domain kPositive = {.low = 0.2, .high = 3};
 const Domain kKinkAtZero = {.low = -2, .high = 2, .kinks = {0}};
 const Domain kIntegersAreKinks = {.low = -2, .high = 2, .kinks = {-2, -1, 0, 1, 2}};
 
+// In place, but what is overwritten is the operation's own: a check's inputs must stay what they are.
+Tensor ExpOverClone(const Tensor& x) { return ExpInPlace(Clone(x)); }
+
 const Registration kRows[] = {
     // clang-format off
     Row({"neg", Neg, "y = -x; dy = -dx", kPlain, [](double x) { return -x; }}),
     Row({"abs", Abs, "y = |x|; dy = sign(x) dx", kKinkAtZero, [](double x) { return x < 0 ? -x : x; }}),
     Row({"sign", Sign, "y = sign(x); dy = 0", kKinkAtZero, [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; }, true}),
     Row({"exp", Exp, "y = e^x; dy = y dx", kPlain, [](double x) { return std::exp(x); }}),
+    Row({"exp_", ExpOverClone, "y = e^x, written over a clone of x; dy = y dx", kPlain, [](double x) { return std::exp(x); }}),
     Row({"expm1", Expm1, "y = e^x - 1; dy = (y + 1) dx", kPlain, [](double x) { return std::expm1(x); }}),
     Row({"log", Log, "y = ln x; dy = dx / x", kPositive, [](double x) { return std::log(x); }}),
     Row({"log1p", Log1p, "y = ln(1 + x); dy = dx / (1 + x)", {.low = -0.75, .high = 3}, [](double x) { return std::log1p(x); }}),

@@ -1,0 +1,78 @@
+// checks/oracle.h: what the oracles share: the case they speak of, and what they found. One oracle is one file in checks/oracles/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/compare.h"
+#include "checks/engine_under_test.h"
+#include "checks/finite_difference.h"
+#include "generators/case.h"
+#include "reports/outcome.h"
+
+namespace peelcheck {
+
+struct CheckedCase {
+  const Entry& entry;
+  DType dtype;
+  const Case& sample;
+  EngineUnderTest& engine;
+  const std::vector<Array>& outputs;  // the engine's, of the whole program
+  uint64_t seed;                      // of the directions that the oracle draws
+};
+
+// A failure, with all that explains it.
+struct Finding {
+  Verdict verdict = Verdict::kMismatch;
+  std::string oracle;
+  std::string summary;
+  std::string output_name;
+  int64_t output_index = -1;
+  Array engine, oracle_value;   // undefined for errors
+  std::string oracle_text;      // where the oracle is no array
+  Comparison comparison;
+  double bound = 0.0;           // at the worst element
+  std::vector<std::string> evidence;
+};
+
+// What an oracle, or several, say of a case.
+struct Judgement {
+  int64_t comparisons = 0;
+  bool any_nonzero = false;
+  double worst_ratio = 0.0;
+  std::optional<Finding> finding;  // the first
+  std::string inconclusive;        // why, where it could not decide
+
+  // Compares one output and notes what came of it.
+  void Compare(const std::string& oracle, const std::string& output_name, int64_t output_index, const Array& engine,
+               const Array& expected, std::span<const double> bounds, const std::string& evidence = "");
+  // A wrong number of outputs; true where it is right.
+  bool CheckCount(const std::string& oracle, size_t came, size_t expected);
+  // The engine fails on a part of the program that the oracle runs, though it ran the whole.
+  void NotePeeledError(const std::string& oracle, const Program& program, const absl::Status& status);
+};
+
+// The peel oracles, by the outermost transform, in f64.
+Judgement AgainstReference(const CheckedCase& c);
+Judgement AgainstLoop(const CheckedCase& c);         // vmap; any dtype
+Judgement AgainstDifference(const CheckedCase& c);   // jvp
+Judgement AgainstAdjoint(const CheckedCase& c);      // vjp and grad
+Judgement AgainstShadow(const CheckedCase& c);       // f32 against f64
+
+// -- for oracles ----------------------------------------------------------------------------------------------------------------------
+// The program under the outermost transform, and how many of the inputs are its own.
+struct PeeledProgram {
+  Program program;
+  size_t input_count = 0;
+};
+PeeledProgram PeelCase(const CheckedCase& c);
+// The same with the surrogate in place of an operation whose declared derivative is not its own.
+BlackBox Differenced(const CheckedCase& c, const Program& program);
+// Indices of the inputs that the outermost transform differentiates.
+std::vector<size_t> OutermostArgnums(const CheckedCase& c, size_t primal_count);
+// "x", "cotangent 0", "tangent 1": what each input of the program is called.
+std::vector<std::string> InputNames(const Entry& entry, const Program& program, std::span<const Array> inputs);
+
+}  // namespace peelcheck
