@@ -20,12 +20,15 @@ class BuiltinEngine : public EngineUnderTest {
   std::string name() const override { return "builtin"; }
   bool Supports(const Program&) const override { return true; }
 
-  absl::StatusOr<std::vector<Array>> Run(const Program& program, std::span<const Array> inputs) override {
+  absl::StatusOr<std::vector<Array>> Run(const Program& program,
+                                         std::span<const Array> inputs) override {
     try {
       Tensors tensors;
-      // Copies: an in-place function writes its inputs, and the caller's arrays are not ours to write.
+      // Copies: an in-place function writes its inputs, and the caller's arrays are not ours to
+      // write.
       for (const Array& input : inputs) tensors.push_back(Tensor::FromArray(input.Copy()));
-      const TensorFn function = ApplyStack(BuildOperation(program.op, program.attributes), program.stack);
+      const TensorFn function =
+          ApplyStack(BuildOperation(program.op, program.attributes), program.stack);
       std::vector<Array> outputs;
       for (const Tensor& output : function(tensors)) outputs.push_back(output.array());
       return outputs;
@@ -37,7 +40,8 @@ class BuiltinEngine : public EngineUnderTest {
   }
 };
 
-const EngineRegistration kBuiltin("builtin", "peelcheck's own engine (engine/)", [] { return std::make_unique<BuiltinEngine>(); });
+const EngineRegistration kBuiltin("builtin", "peelcheck's own engine (engine/)",
+                                  [] { return std::make_unique<BuiltinEngine>(); });
 
 }  // namespace
 }  // namespace peelcheck

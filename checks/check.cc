@@ -1,3 +1,4 @@
+// checks/check.cc: words over {grad, vjp, jvp, vmap} and where they apply; see check.h.
 #include "checks/check.h"
 
 #include <algorithm>
@@ -6,7 +7,8 @@
 namespace peelcheck {
 namespace {
 
-constexpr TransformKind kAlphabet[] = {TransformKind::kGrad, TransformKind::kVjp, TransformKind::kJvp, TransformKind::kVmap};
+constexpr TransformKind kAlphabet[] = {TransformKind::kGrad, TransformKind::kVjp,
+                                       TransformKind::kJvp, TransformKind::kVmap};
 
 std::string OracleOf(const std::vector<TransformKind>& word) {
   if (word.empty()) return "outputs against the entry's independent reference";
@@ -33,8 +35,9 @@ bool IsFloatingArgument(const Argument& argument) {
 const std::vector<Check>& NamedChecks() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> result;
-    for (const char* name : {"value", "grad", "vjp", "vjpvjp", "jvp", "vmap", "vmapvjp", "vmapvjpvjp", "vmapjvp", "vjpvmap",
-                             "jvpvjp", "vjpjvp", "jvpjvp", "vmapvmap", "jvpvmap"}) {
+    for (const char* name :
+         {"value", "grad", "vjp", "vjpvjp", "jvp", "vmap", "vmapvjp", "vmapvjpvjp", "vmapjvp",
+          "vjpvmap", "jvpvjp", "vjpjvp", "jvpjvp", "vmapvmap", "jvpvmap"}) {
       result.push_back(*FindCheck(name));
     }
     return result;
@@ -55,7 +58,8 @@ std::vector<Check> ChecksToDepth(int depth) {
     }
     for (const std::vector<TransformKind>& word : longer) {
       Check check = MakeCheck(word);
-      const bool known = std::any_of(checks.begin(), checks.end(), [&](const Check& c) { return c.name == check.name; });
+      const bool known = std::any_of(checks.begin(), checks.end(),
+                                     [&](const Check& c) { return c.name == check.name; });
       if (!known) checks.push_back(std::move(check));
     }
     words = std::move(longer);
@@ -83,9 +87,11 @@ std::optional<Check> FindCheck(const std::string& name) {
 
 bool Applies(const Check& check, const Entry& entry) {
   if (check.word.empty()) return entry.reference != nullptr;
-  const bool derives = std::any_of(check.word.begin(), check.word.end(), [](TransformKind k) { return k != TransformKind::kVmap; });
+  const bool derives = std::any_of(check.word.begin(), check.word.end(),
+                                   [](TransformKind k) { return k != TransformKind::kVmap; });
   if (!derives) return true;
-  return entry.differentiable && std::any_of(entry.arguments.begin(), entry.arguments.end(), IsFloatingArgument);
+  return entry.differentiable &&
+         std::any_of(entry.arguments.begin(), entry.arguments.end(), IsFloatingArgument);
 }
 
 }  // namespace peelcheck

@@ -1,3 +1,4 @@
+// checks/compare.cc: shape and dtype first, then values; see compare.h.
 #include "checks/compare.h"
 
 #include <absl/strings/str_cat.h>
@@ -11,9 +12,10 @@ namespace {
 
 double Ratio(double engine, double oracle, double bound) {
   if (engine == oracle || (std::isnan(engine) && std::isnan(oracle))) return 0.0;
-  const double difference = std::abs(engine - oracle);
-  if (!std::isfinite(difference)) return std::numeric_limits<double>::infinity();
-  return difference / std::max(bound, std::numeric_limits<double>::min());
+  const double ratio =
+      std::abs(engine - oracle) / std::max(bound, std::numeric_limits<double>::min());
+  // A nan on one side, or in the bound, is a difference: it must not fail every `>` and pass.
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
 }
 
 }  // namespace
@@ -21,8 +23,9 @@ double Ratio(double engine, double oracle, double bound) {
 Comparison CompareArrays(const Array& engine, const Array& oracle, std::span<const double> bounds) {
   Comparison result;
   if (engine.shape() != oracle.shape() || engine.dtype() != oracle.dtype()) {
-    result.structure = absl::StrCat("is ", DTypeName(engine.dtype()), ShapeToString(engine.shape()), "; expected ",
-                                    DTypeName(oracle.dtype()), ShapeToString(oracle.shape()));
+    result.structure =
+        absl::StrCat("is ", DTypeName(engine.dtype()), ShapeToString(engine.shape()), "; expected ",
+                     DTypeName(oracle.dtype()), ShapeToString(oracle.shape()));
     return result;
   }
   for (int64_t i = 0; i < oracle.size(); ++i) {
@@ -48,7 +51,8 @@ std::vector<double> UniformBounds(const Array& oracle, double units, DType dtype
     const double value = std::abs(oracle.DoubleAt(i));
     if (std::isfinite(value)) scale = std::max(scale, value);
   }
-  return std::vector<double>(static_cast<size_t>(oracle.size()), units * Epsilon(dtype) * (1.0 + scale));
+  return std::vector<double>(static_cast<size_t>(oracle.size()),
+                             units * Epsilon(dtype) * (1.0 + scale));
 }
 
 std::vector<int64_t> IndexOf(const Shape& shape, int64_t position) {

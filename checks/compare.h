@@ -1,6 +1,7 @@
 // checks/compare.h: an engine's array against an oracle's, element by element, each with its bound.
 //
-//   Comparison c = CompareArrays(engine, oracle, bounds);   // c.differing == 0: equal within the bounds
+//   Comparison c = CompareArrays(engine, oracle, bounds);   // c.differing == 0: equal within the
+//   bounds
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 namespace peelcheck {
 
 struct Comparison {
-  std::string structure;    // shape or dtype differ: what came, what was expected; values are not compared then
+  std::string structure;  // shape or dtype differ: what came, what was expected; values are not
+                          // compared then
   int64_t compared = 0;
   int64_t differing = 0;
   int64_t first = -1, worst = -1;  // row-major positions
@@ -26,7 +28,8 @@ struct Comparison {
 // nan equals nan, and an infinity equals itself; otherwise |engine - oracle| <= bounds[i].
 Comparison CompareArrays(const Array& engine, const Array& oracle, std::span<const double> bounds);
 
-// Bounds for two computations of one value in one dtype: `units` * eps * (1 + the largest finite |oracle|).
+// Bounds for two computations of one value in one dtype: `units` * eps * (1 + the largest finite
+// |oracle|).
 std::vector<double> UniformBounds(const Array& oracle, double units, DType dtype);
 
 // Row-major position -> index.

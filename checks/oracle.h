@@ -1,4 +1,8 @@
-// checks/oracle.h: what the oracles share: the case they speak of, and what they found. One oracle is one file in checks/oracles/.
+// checks/oracle.h: what the oracles share: the case they speak of, and what they found. One oracle
+// is one file in checks/oracles/.
+//
+//   Judgement judgement = AgainstLoop(c);
+//   if (judgement.finding) ...   // a failure, with all that explains it
 #pragma once
 
 #include <optional>
@@ -9,6 +13,7 @@
 #include "checks/compare.h"
 #include "checks/engine_under_test.h"
 #include "checks/finite_difference.h"
+#include "checks/names.h"
 #include "generators/case.h"
 #include "reports/outcome.h"
 
@@ -20,6 +25,7 @@ struct CheckedCase {
   const Case& sample;
   EngineUnderTest& engine;
   const std::vector<Array>& outputs;  // the engine's, of the whole program
+  const Signature& operation;         // of the plain call
   uint64_t seed;                      // of the directions that the oracle draws
 };
 
@@ -30,10 +36,9 @@ struct Finding {
   std::string summary;
   std::string output_name;
   int64_t output_index = -1;
-  Array engine, oracle_value;   // undefined for errors
-  std::string oracle_text;      // where the oracle is no array
+  Array engine, oracle_value;  // undefined for errors
   Comparison comparison;
-  double bound = 0.0;           // at the worst element
+  double bound = 0.0;  // at the worst element
   std::vector<std::string> evidence;
 };
 
@@ -45,34 +50,43 @@ struct Judgement {
   std::optional<Finding> finding;  // the first
   std::string inconclusive;        // why, where it could not decide
 
-  // Compares one output and notes what came of it.
-  void Compare(const std::string& oracle, const std::string& output_name, int64_t output_index, const Array& engine,
-               const Array& expected, std::span<const double> bounds, const std::string& evidence = "");
+  bool Decided() const { return finding.has_value() || !inconclusive.empty(); }
+  // Compares output `o` of the engine and notes what came of it.
+  void Compare(const CheckedCase& c, const std::string& oracle, size_t o, const Array& expected,
+               std::span<const double> bounds, const std::string& evidence = "");
   // A wrong number of outputs; true where it is right.
-  bool CheckCount(const std::string& oracle, size_t came, size_t expected);
+  bool CheckCount(const CheckedCase& c, const std::string& oracle, size_t expected);
   // The engine fails on a part of the program that the oracle runs, though it ran the whole.
-  void NotePeeledError(const std::string& oracle, const Program& program, const absl::Status& status);
+  void NotePeeledError(const std::string& oracle, const Program& program,
+                       const absl::Status& status);
+  // The finite difference is too wide to tell.
+  void NoteUseless(const std::string& evidence);
+  // Adds what another oracle said of the same case; the earlier finding stays.
+  void Merge(Judgement other);
 };
 
+// Every case: number, dtype and shape of the outputs are what ProgramSignature says. Not counted as
+// comparisons.
+Judgement AgainstSignature(const CheckedCase& c);
 // The peel oracles, by the outermost transform, in f64.
-Judgement AgainstReference(const CheckedCase& c);
-Judgement AgainstLoop(const CheckedCase& c);         // vmap; any dtype
-Judgement AgainstDifference(const CheckedCase& c);   // jvp
-Judgement AgainstAdjoint(const CheckedCase& c);      // vjp and grad
-Judgement AgainstShadow(const CheckedCase& c);       // f32 against f64
+Judgement AgainstReference(const CheckedCase& c);   // value; any dtype
+Judgement AgainstLoop(const CheckedCase& c);        // vmap; any dtype
+Judgement AgainstDifference(const CheckedCase& c);  // jvp
+Judgement AgainstAdjoint(const CheckedCase& c);     // vjp and grad
+Judgement AgainstShadow(const CheckedCase& c);      // f32 against f64
 
-// -- for oracles ----------------------------------------------------------------------------------------------------------------------
+// -- for oracles ---------------------------------------------------------------------------------
+
 // The program under the outermost transform, and how many of the inputs are its own.
 struct PeeledProgram {
   Program program;
   size_t input_count = 0;
 };
 PeeledProgram PeelCase(const CheckedCase& c);
-// The same with the surrogate in place of an operation whose declared derivative is not its own.
+// A program of the engine as a black box, with the surrogate in place of an operation whose
+// declared derivative is not its own.
 BlackBox Differenced(const CheckedCase& c, const Program& program);
 // Indices of the inputs that the outermost transform differentiates.
 std::vector<size_t> OutermostArgnums(const CheckedCase& c, size_t primal_count);
-// "x", "cotangent 0", "tangent 1": what each input of the program is called.
-std::vector<std::string> InputNames(const Entry& entry, const Program& program, std::span<const Array> inputs);
 
 }  // namespace peelcheck

@@ -11,8 +11,18 @@ endif()
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off -fno-math-errno)
 # Entries are aggregates whose members all have defaults; naming only some of them is the point.
 add_compile_options(-Wno-missing-field-initializers)
+# gcc 12 takes the unused inline part of an absl::InlinedVector for an uninitialised read.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()
 
-# One of: "", address, thread. Set by the presets asan and tsan.
+# Off by default: index arithmetic between int64_t and size_t makes more noise than it finds.
+option(PEELCHECK_CONVERSION_WARNINGS "Build with -Wconversion" OFF)
+if(PEELCHECK_CONVERSION_WARNINGS)
+  add_compile_options(-Wconversion)
+endif()
+
+# One of: "", "address,undefined", "thread". Set by the presets asan and tsan.
 set(PEELCHECK_SANITIZE "" CACHE STRING "Sanitizers to build with")
 if(PEELCHECK_SANITIZE)
   add_compile_options(-fsanitize=${PEELCHECK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

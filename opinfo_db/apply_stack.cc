@@ -1,10 +1,13 @@
-// opinfo_db/apply_stack.cc: runs a transform stack, which is data, with the engine's transforms; declared in program.h.
+// opinfo_db/apply_stack.cc: runs a transform stack, which is data, with the engine's transforms;
+// declared in program.h.
 //
-//   ApplyStack(mul, {vjp, vjp})({x, y, ct, ct_x, ct_y})   // 2 primals of mul, 1 cotangent; 2 cotangents of the outer vjp
+//   ApplyStack(mul, {vjp, vjp})({x, y, ct, ct_x, ct_y})   // 2 primals of mul, 1 cotangent; 2
+//   cotangents of the outer vjp
 //
-// The one difficulty: a flat list does not say where the primals end. Inputs are only ever appended, innermost transform first, so
-// the inputs of each inner program are a prefix of the outer one's; and the length of each prefix follows from how many inputs and
-// floating outputs the bare operation has. One of the two numbers is known, the total gives the other.
+// The one difficulty: a flat list does not say where the primals end. Inputs are only ever
+// appended, innermost transform first, so the inputs of each inner program are a prefix of the
+// outer one's; and the length of each prefix follows from how many inputs and floating outputs the
+// bare operation has. One of the two numbers is known, the total gives the other.
 #include <absl/strings/str_cat.h>
 
 #include <memory>
@@ -24,7 +27,8 @@ struct Counts {
 // Whether each of the given inputs is floating.
 using Flags = std::vector<bool>;
 
-// How many of the first `count` inputs are floating; what is not there (too few came) counts as floating.
+// How many of the first `count` inputs are floating; what is not there (too few came) counts as
+// floating.
 int64_t FloatingAmong(const Flags& flags, int64_t count) {
   int64_t result = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -40,16 +44,14 @@ Counts Around(const Transform& transform, Counts inner, const Flags& flags) {
                                      ? static_cast<int64_t>(transform.argnums->size())
                                      : FloatingAmong(flags, inner.inputs);
   switch (transform.kind) {
-    case TransformKind::kJvp:
-      return {inner.inputs + differentiated, 2 * inner.floating_outputs};
-    case TransformKind::kVjp:
-      return {inner.inputs + inner.floating_outputs, differentiated};
-    default:
-      return {inner.inputs, differentiated};
+    case TransformKind::kJvp: return {inner.inputs + differentiated, 2 * inner.floating_outputs};
+    case TransformKind::kVjp: return {inner.inputs + inner.floating_outputs, differentiated};
+    default: return {inner.inputs, differentiated};
   }
 }
 
-// Counts for the operation (front) and for the program under each transform, innermost first (back: the whole stack).
+// Counts for the operation (front) and for the program under each transform, innermost first (back:
+// the whole stack).
 std::vector<Counts> CountsOf(const std::vector<Transform>& stack, Counts operation,
                              const Flags& flags) {
   std::vector<Counts> result = {operation};
@@ -113,7 +115,8 @@ std::vector<Counts> Solve(const NamedOperation& operation, const std::vector<Tra
       if (counts.back().inputs == total) return counts;
     }
   }
-  // The nearest that would do: one output, and as many inputs as the operation takes or, unknown, the fewest.
+  // The nearest that would do: one output, and as many inputs as the operation takes or, unknown,
+  // the fewest.
   ThrowWrongCount(operation, stack, counts_for(arity_known ? operation.arity : 1, outputs), total);
 }
 
@@ -175,13 +178,14 @@ Tensors RunVjp(const Plan& plan, size_t position, const TensorFn& inner, const D
   const Tensors outputs = FloatingOnly(result.outputs);
   // Vjp would refuse it as well, but does not know what the inputs were taken for.
   if (outputs.size() != cotangents.size()) {
-    // The operation has another number of floating outputs than the total of the inputs let it seem.
+    // The operation has another number of floating outputs than the total of the inputs let it
+    // seem.
     std::vector<Transform> suffix(plan.stack.begin() + static_cast<std::ptrdiff_t>(position) + 1,
                                   plan.stack.end());
     const std::string inner_word =
-        suffix.empty() ? plan.operation.name
-                       : absl::StrCat(StackWord({.op = "", .stack = suffix}), " ",
-                                      plan.operation.name);
+        suffix.empty()
+            ? plan.operation.name
+            : absl::StrCat(StackWord({.op = "", .stack = suffix}), " ", plan.operation.name);
     ThrowInvalidArgument(absl::StrCat(
         "[vjp] ", Plural(static_cast<int64_t>(primals.size() + cotangents.size()), "input"),
         " for `", inner_word, "` came; expected ",
@@ -191,7 +195,8 @@ Tensors RunVjp(const Plan& plan, size_t position, const TensorFn& inner, const D
   return result.pullback(cotangents);
 }
 
-// The function under the transform at `position`, given the one below it and how many inputs that takes.
+// The function under the transform at `position`, given the one below it and how many inputs that
+// takes.
 TensorFn Layer(const std::shared_ptr<const Plan>& plan, size_t position, TensorFn inner,
                int64_t inner_inputs) {
   const Transform& transform = plan->stack[position];
@@ -236,12 +241,14 @@ TensorFn ApplyStack(const TensorFn& operation, const std::vector<Transform>& sta
   };
 }
 
-std::vector<int64_t> InputCounts(const Program& program, int64_t arity, std::span<const Array> inputs) {
+std::vector<int64_t> InputCounts(const Program& program, int64_t arity,
+                                 std::span<const Array> inputs) {
   Flags flags;
   for (const Array& input : inputs) flags.push_back(IsFloating(input.dtype()));
   const NamedOperation operation{.name = program.op, .arity = arity};
   std::vector<int64_t> result;
-  for (const Counts& counts : Solve(operation, program.stack, flags)) result.push_back(counts.inputs);
+  for (const Counts& counts : Solve(operation, program.stack, flags))
+    result.push_back(counts.inputs);
   return result;
 }
 

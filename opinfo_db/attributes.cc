@@ -1,4 +1,5 @@
-// opinfo_db/attributes.cc: typed access to the attributes of a program; declared in opinfo_db/program.h.
+// opinfo_db/attributes.cc: typed access to the attributes of a program; declared in
+// opinfo_db/program.h.
 //
 //   GetInt({{"dim", "last"}}, "dim", 0, "sum")
 //     throws: [sum] attribute dim is "last"; expected an integer
@@ -51,9 +52,7 @@ std::string AttributeToString(const AttributeValue& value) {
       if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
       return text;
     }
-    std::string operator()(const std::string& text) const {
-      return absl::StrCat("\"", text, "\"");
-    }
+    std::string operator()(const std::string& text) const { return absl::StrCat("\"", text, "\""); }
     std::string operator()(const std::vector<int64_t>& list) const {
       std::string text = "[";
       for (size_t i = 0; i < list.size(); ++i) absl::StrAppend(&text, i > 0 ? ", " : "", list[i]);

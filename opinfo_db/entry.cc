@@ -1,6 +1,7 @@
 // opinfo_db/entry.cc: the registry of entries, and how an operation is found by name.
 //
-//   BuildOperation("sun", {})  throws: [registry] unknown operation `sun`; did you mean sum, sub, sin? See `peelcheck list ops`
+//   BuildOperation("sun", {})  throws: [registry] unknown operation `sun`; did you mean sum, sub,
+//   sin? See `peelcheck list ops`
 #include "opinfo_db/entry.h"
 
 #include <absl/strings/str_cat.h>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr char kSurrogateSuffix[] = "#surrogate";
 
-// Function-local, so that it exists before the first Registration of any file; a deque keeps addresses.
+// Function-local, so that it exists before the first Registration of any file; a deque keeps
+// addresses.
 std::deque<Entry>& Owned() {
   static auto* const entries = new std::deque<Entry>;
   return *entries;
@@ -79,21 +81,19 @@ const std::vector<const Entry*>& AllEntries() { return Sorted(); }
 
 const Entry* FindEntry(const std::string& name) {
   const auto& entries = AllEntries();
-  const auto found =
-      std::lower_bound(entries.begin(), entries.end(), name,
-                       [](const Entry* entry, const std::string& key) { return entry->name < key; });
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const Entry* entry, const std::string& key) { return entry->name < key; });
   return found != entries.end() && (*found)->name == name ? *found : nullptr;
 }
 
 TensorFn BuildOperation(const std::string& op, const Attributes& attributes) {
   const bool surrogate = op.ends_with(kSurrogateSuffix);
-  const std::string name =
-      surrogate ? op.substr(0, op.size() - (sizeof kSurrogateSuffix - 1)) : op;
+  const std::string name = surrogate ? op.substr(0, op.size() - (sizeof kSurrogateSuffix - 1)) : op;
   const Entry& entry = RequireEntry(name);
   if (surrogate && !entry.surrogate) {
-    ThrowInvalidArgument(absl::StrCat("[registry] `", name,
-                                      "` has no surrogate: its derivative is its own; use `", name,
-                                      "`"));
+    ThrowInvalidArgument(absl::StrCat(
+        "[registry] `", name, "` has no surrogate: its derivative is its own; use `", name, "`"));
   }
   TensorFn operation = surrogate ? entry.surrogate(attributes) : entry.build(attributes);
   if (operation.target<NamedOperation>() != nullptr) return operation;
@@ -115,9 +115,9 @@ Registration::Registration(Entry entry, std::source_location where) {
   entry.file = where.file_name();
   entry.line = static_cast<int>(where.line());
   if (const Entry* other = FindEntry(entry.name)) {
-    ThrowInvalidArgument(absl::StrCat("[registry] `", entry.name, "` is registered at ", other->file,
-                                      ":", other->line, " and at ", entry.file, ":", entry.line,
-                                      "; rename one"));
+    ThrowInvalidArgument(absl::StrCat("[registry] `", entry.name, "` is registered at ",
+                                      other->file, ":", other->line, " and at ", entry.file, ":",
+                                      entry.line, "; rename one"));
   }
   if (!entry.build) {
     ThrowInvalidArgument(absl::StrCat("[registry] `", entry.name, "` at ", entry.file, ":",
@@ -138,8 +138,8 @@ std::function<TensorFn(const Attributes&)> Plain(const std::string& name, size_t
     return NamedOperation{
         .name = name, .arity = static_cast<int64_t>(arity), .call = [=](const Tensors& inputs) {
           if (inputs.size() != arity) {
-            ThrowInvalidArgument(absl::StrCat("[", name, "] ", inputs.size(),
-                                              " inputs came; expected ", arity));
+            ThrowInvalidArgument(
+                absl::StrCat("[", name, "] ", inputs.size(), " inputs came; expected ", arity));
           }
           return call(inputs);
         }};

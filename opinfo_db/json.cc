@@ -26,7 +26,8 @@ Json AttributeToJson(const AttributeValue& value) {
         if constexpr (std::is_same_v<T, std::monostate>) {
           return nullptr;
         } else if constexpr (std::is_same_v<T, double>) {
-          // The attribute that is a string "inf" does not exist; a number that is not finite has no other spelling.
+          // The attribute that is a string "inf" does not exist; a number that is not finite has no
+          // other spelling.
           if (!std::isfinite(each)) return std::isnan(each) ? "nan" : each > 0 ? "inf" : "-inf";
           return each;
         } else {
@@ -189,7 +190,8 @@ absl::StatusOr<Program> ReadProgram(const Json& json) {
   return program;
 }
 
-// How deep arrays and objects are nested; a guard, since printing a value in a message descends one call per level.
+// How deep arrays and objects are nested; a guard, since printing a value in a message descends one
+// call per level.
 int64_t NestingDepth(const std::string& text) {
   int64_t depth = 0, deepest = 0;
   bool in_string = false;

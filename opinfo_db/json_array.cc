@@ -1,6 +1,7 @@
 // opinfo_db/json_array.cc: arrays as JSON and back; declared in opinfo_db/json.h.
 //
-//   ArrayToJson(Array::FromValues(DType::kF32, {2}, {0.1, 1}))  ->  {"dtype":"f32","shape":[2],"data":[0.1,1.0]}
+//   ArrayToJson(Array::FromValues(DType::kF32, {2}, {0.1, 1}))  ->
+//   {"dtype":"f32","shape":[2],"data":[0.1,1.0]}
 #include <absl/strings/str_cat.h>
 
 #include <charconv>
@@ -26,7 +27,8 @@ Json NumberToJson(double value) {
   return value;
 }
 
-// A double that prints with the fewest digits that read back as `value`: 0.1, not 0.10000000149011612.
+// A double that prints with the fewest digits that read back as `value`: 0.1, not
+// 0.10000000149011612.
 Json NumberToJson(float value) {
   if (!std::isfinite(value)) return NumberToJson(static_cast<double>(value));
   char digits[32];
@@ -147,8 +149,9 @@ absl::StatusOr<Array> ArrayFromJson(const Json& json, const std::string& where) 
   if (!data.is_array()) return Wrong(data_where, data, "a flat list of numbers");
   const int64_t count = ElementCount(*shape);
   if (static_cast<int64_t>(data.size()) != count) {
-    return absl::InvalidArgumentError(absl::StrCat(data_where, ": ", data.size(), " numbers for shape ",
-                                                   ShapeToString(*shape), "; expected ", count));
+    return absl::InvalidArgumentError(absl::StrCat(data_where, ": ", data.size(),
+                                                   " numbers for shape ", ShapeToString(*shape),
+                                                   "; expected ", count));
   }
   Array array = Array::Empty(*dtype, *shape);
   VisitDType(*dtype, [&](auto tag) {

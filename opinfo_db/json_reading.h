@@ -1,4 +1,5 @@
-// opinfo_db/json_reading.h: what the JSON readers share: checks with messages that say where, what came, what was expected.
+// opinfo_db/json_reading.h: what the JSON readers share: checks with messages that say where, what
+// came, what was expected.
 //
 //   absl::Status status = CheckKeys(json, "inputs[0]", {"dtype", "shape", "data"}, {});
 //   // inputs[0]: key "data" is missing; expected dtype, shape, data

@@ -1,4 +1,5 @@
-// JSON: what is written reads back to the same bits; what is wrong is refused with the place, what came and what was expected.
+// JSON: what is written reads back to the same bits; what is wrong is refused with the place, what
+// came and what was expected.
 #include "opinfo_db/json.h"
 
 #include <gtest/gtest.h>
@@ -52,9 +53,8 @@ TEST(ArrayJson, EdgesOfTheDTypesReadBack) {
   using F = std::numeric_limits<float>;
   const Array f64 = Array::FromValues(
       DType::kF64, {7}, {-0.0, D::max(), D::lowest(), D::min(), D::denorm_min(), NAN, -INFINITY});
-  const Array f32 =
-      Array::FromValues(DType::kF32, {6},
-                        {-0.0, F::max(), F::lowest(), F::min(), F::denorm_min(), INFINITY});
+  const Array f32 = Array::FromValues(
+      DType::kF32, {6}, {-0.0, F::max(), F::lowest(), F::min(), F::denorm_min(), INFINITY});
   const std::vector<int64_t> ints = {std::numeric_limits<int64_t>::min(), -1, 0,
                                      (int64_t{1} << 53) + 1, std::numeric_limits<int64_t>::max()};
   EXPECT_TRUE(RoundTrip(f64).BitEquals(f64));
@@ -88,9 +88,14 @@ Program RandomProgram(std::mt19937& random) {
     return list;
   };
   Program program{.op = "op" + std::to_string(below(9))};
-  const std::vector<AttributeValue> values = {
-      std::monostate(), true, below(100) - 50, 2.0, 0.1, std::string("a \"b\"\n\xc3\xa9"),
-      std::vector<int64_t>{}, std::vector<int64_t>{below(9), -1}};
+  const std::vector<AttributeValue> values = {std::monostate(),
+                                              true,
+                                              below(100) - 50,
+                                              2.0,
+                                              0.1,
+                                              std::string("a \"b\"\n\xc3\xa9"),
+                                              std::vector<int64_t>{},
+                                              std::vector<int64_t>{below(9), -1}};
   for (int i = below(4); i > 0; --i) {
     program.attributes["a" + std::to_string(i)] = values[static_cast<size_t>(below(8))];
   }
@@ -162,7 +167,8 @@ TEST(ProgramJson, BadInputsSayWhere) {
   const auto transform = [](const std::string& json) {
     return R"({"op":"f","stack":[)" + json + "]}";
   };
-  const auto array = [](const std::string& dtype, const std::string& shape, const std::string& data) {
+  const auto array = [](const std::string& dtype, const std::string& shape,
+                        const std::string& data) {
     return R"({"op":"f","inputs":[{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data":)" +
            data + "}]}";
   };
@@ -177,7 +183,8 @@ TEST(ProgramJson, BadInputsSayWhere) {
       {R"({"op":"f","attributes":{"a":{"b":1}}})",
        "attributes.a: {\"b\":1}; expected null, true, false, a number, a string or a list of "
        "integers"},
-      {R"({"op":"f","attributes":{"a":[1,0.5]}})", "attributes.a[1]: 0.5; expected an integer of 64 bits"},
+      {R"({"op":"f","attributes":{"a":[1,0.5]}})",
+       "attributes.a[1]: 0.5; expected an integer of 64 bits"},
       {R"({"op":"f","attributes":{"a":18446744073709551615}})",
        "attributes.a: 18446744073709551615; expected an integer of 64 bits"},
       {R"({"op":"f","stack":"vjp"})",

@@ -1,6 +1,7 @@
 // opinfo_db/program.cc: how a transform stack is printed and what its inputs and outputs look like.
 //
-//   ProgramSignature({.op = "mul", .stack = {Transform{.kind = TransformKind::kVjp}}}, {{x, y}, {z}})
+//   ProgramSignature({.op = "mul", .stack = {Transform{.kind = TransformKind::kVjp}}}, {{x, y},
+//   {z}})
 //     -> inputs {x, y, z}, outputs {x, y}
 //
 // How it is run stands in apply_stack.cc, how attributes are read in attributes.cc.
@@ -139,8 +140,8 @@ const char* TransformName(TransformKind kind) {
 }
 
 std::optional<TransformKind> TransformFromName(const std::string& name) {
-  for (const TransformKind kind : {TransformKind::kGrad, TransformKind::kVjp, TransformKind::kJvp,
-                                   TransformKind::kVmap}) {
+  for (const TransformKind kind :
+       {TransformKind::kGrad, TransformKind::kVjp, TransformKind::kJvp, TransformKind::kVmap}) {
     if (name == TransformName(kind)) return kind;
   }
   return std::nullopt;

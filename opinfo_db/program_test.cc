@@ -1,4 +1,5 @@
-// Programs: printing, signatures, attributes, and ApplyStack's arithmetic of flat inputs, on functions whose derivatives are known.
+// Programs: printing, signatures, attributes, and ApplyStack's arithmetic of flat inputs, on
+// functions whose derivatives are known.
 #include "opinfo_db/program.h"
 
 #include <gtest/gtest.h>
@@ -59,16 +60,15 @@ std::string ErrorOf(const std::function<void()>& body) {
 }
 
 TEST(ProgramToString, ShowsWhatIsNotTheDefault) {
-  Program program{.op = "mul", .stack = {{.kind = kVmap, .in_dims = {0, std::nullopt}},
-                                         {.kind = kVjp}}};
+  Program program{.op = "mul",
+                  .stack = {{.kind = kVmap, .in_dims = {0, std::nullopt}}, {.kind = kVjp}}};
   EXPECT_EQ(ProgramToString(program), "vmap(0,_) vjp mul");
   EXPECT_EQ(StackWord(program), "vmapvjp");
   program.stack[0].out_dims = {1};
   program.stack[0].randomness = Randomness::kSame;
   program.stack[1].argnums = {{0, -1}};
   program.attributes = {{"alpha", 2.0}, {"dims", std::vector<int64_t>{1, 2}}};
-  EXPECT_EQ(ProgramToString(program),
-            "vmap(0,_ -> 1; same) vjp[0,-1] mul(alpha=2.0, dims=[1, 2])");
+  EXPECT_EQ(ProgramToString(program), "vmap(0,_ -> 1; same) vjp[0,-1] mul(alpha=2.0, dims=[1, 2])");
   program.stack[0].out_dims = {0, 0};
   EXPECT_EQ(ProgramToString(program).find("->"), std::string::npos);
 }
@@ -234,10 +234,10 @@ TEST(ApplyStack, VariadicOperationsCountFromOneOutput) {
       {Values({1}, {0}), Values({2}, {0, 0}), Values({1}, {0}), Values({4}, {1, 2, 3, 4})});
   ASSERT_EQ(out.size(), 3u);
   ExpectValues(out[1], {2, 3});
-  const Tensors bare = ApplyStack([](const Tensors& in) -> Tensors { return {in[0] * in[1]}; },
-                                  Stack({kJvp, kVjp}))(
-      {Values({}, {2}), Values({}, {3}), Values({}, {5}), Values({}, {1}), Values({}, {0}),
-       Values({}, {0})});
+  const Tensors bare =
+      ApplyStack([](const Tensors& in) -> Tensors { return {in[0] * in[1]}; },
+                 Stack({kJvp, kVjp}))({Values({}, {2}), Values({}, {3}), Values({}, {5}),
+                                       Values({}, {1}), Values({}, {0}), Values({}, {0})});
   ASSERT_EQ(bare.size(), 4u);
   ExpectValues(bare[3], {5});
 }
@@ -269,12 +269,14 @@ TEST(ApplyStack, BatchSizeIsCheckedAgainstTheInputs) {
 
 TEST(ApplyStack, CotangentsAndTangentsOfAnotherShapeAreRefused) {
   const Tensor x = Values({2}, {1, 2});
-  const std::string cotangent =
-      ErrorOf([&] { ApplyStack(MulFn(), Stack({kVjp}))({x, x, Values({1}, {1})}); });
+  const std::string cotangent = ErrorOf([&] {
+    ApplyStack(MulFn(), Stack({kVjp}))({x, x, Values({1}, {1})});
+  });
   EXPECT_NE(cotangent.find("f64[1]"), std::string::npos) << cotangent;
   EXPECT_NE(cotangent.find("f64[2]"), std::string::npos) << cotangent;
-  const std::string tangent =
-      ErrorOf([&] { ApplyStack(MulFn(), Stack({kJvp}))({x, x, x, Integers({2}, {1, 1})}); });
+  const std::string tangent = ErrorOf([&] {
+    ApplyStack(MulFn(), Stack({kJvp}))({x, x, x, Integers({2}, {1, 1})});
+  });
   EXPECT_NE(tangent.find("i64[2]"), std::string::npos) << tangent;
 }
 

@@ -1,4 +1,6 @@
 // engine/kernels/matmul.h: batched matrix products. Internal to the engine.
+//
+//   Array z = MatMulArrays(x, y.MovedDim(0, 1));  // a transposed operand is not copied
 #pragma once
 
 #include "engine/array.h"

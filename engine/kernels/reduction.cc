@@ -2,7 +2,9 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "engine/kernels/elementwise.h"
 
@@ -17,16 +19,39 @@ Shape KeptShape(const Shape& shape, const std::vector<bool>& reduced) {
   return kept;
 }
 
-// One run of contiguous or strided elements folded into one: four chains, so that the additions overlap.
+// One run folded into one value: eight chains, so that the operations overlap and, with step 1 known, become vector ones.
+template <typename Acc, typename T, typename Step, typename F>
+Acc FoldChains(const T* x, int64_t n, Step step, Acc start, Acc identity, F f) {
+  constexpr int64_t kChains = 8;
+  Acc chains[kChains];
+  std::fill_n(chains, kChains, identity);
+  int64_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+    for (int64_t c = 0; c < kChains; ++c) chains[c] = f(chains[c], static_cast<Acc>(x[(i + c) * step]));
+  }
+  // A short run is folded into the start alone; combining the chains would cost more than it does.
+  for (int64_t rest = i; rest < n; ++rest) start = f(start, static_cast<Acc>(x[rest * step]));
+  if (i == 0) return start;
+  for (int64_t half = kChains / 2; half > 0; half /= 2) {
+    for (int64_t c = 0; c < half; ++c) chains[c] = f(chains[c], chains[c + half]);
+  }
+  return f(start, chains[0]);
+}
+
 template <typename Acc, typename T, typename F>
 Acc FoldRun(const T* x, int64_t n, int64_t step, Acc start, Acc identity, F f) {
-  Acc chains[4] = {start, identity, identity, identity};
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (int64_t c = 0; c < 4; ++c) chains[c] = f(chains[c], static_cast<Acc>(x[(i + c) * step]));
+  if (step == 1) return FoldChains(x, n, std::integral_constant<int64_t, 1>{}, start, identity, f);
+  return FoldChains(x, n, step, start, identity, f);
+}
+
+// A run along an axis that is kept: each element goes to its own accumulator.
+template <typename Acc, typename T, typename F>
+void FoldAcross(const T* x, int64_t n, int64_t step, Acc* acc, int64_t acc_step, F f) {
+  if (step == 1 && acc_step == 1) {
+    for (int64_t i = 0; i < n; ++i) acc[i] = f(acc[i], static_cast<Acc>(x[i]));
+  } else {
+    for (int64_t i = 0; i < n; ++i) acc[i * acc_step] = f(acc[i * acc_step], static_cast<Acc>(x[i * step]));
   }
-  for (; i < n; ++i) chains[0] = f(chains[0], static_cast<Acc>(x[i * step]));
-  return f(f(chains[0], chains[1]), f(chains[2], chains[3]));
 }
 
 // Walks x in its own order; the accumulator has stride 0 along reduced axes.
@@ -45,7 +70,7 @@ Array Fold(const Array& x, const std::vector<bool>& reduced, Acc identity, F f) 
       if (step[1] == 0) {
         *out = FoldRun<Acc>(in, n, step[0], *out, identity, f);
       } else {
-        for (int64_t i = 0; i < n; ++i) out[i * step[1]] = f(out[i * step[1]], static_cast<Acc>(in[i * step[0]]));
+        FoldAcross(in, n, step[0], out, step[1], f);
       }
     });
   }
@@ -101,6 +126,8 @@ Array ReduceMin(const Array& x, const std::vector<bool>& reduced) {
 }
 
 Array CumulativeSum(const Array& x, int64_t dim) {
+  // f32 is accumulated in double, as in ReduceSum.
+  if (x.dtype() == DType::kF32) return CumulativeSum(x.Cast(DType::kF64), dim).Cast(DType::kF32);
   Array y = x.Cast(IsFloating(x.dtype()) ? x.dtype() : DType::kI64).Copy();
   if (y.size() == 0 || y.rank() == 0) return y;
   const int64_t n = y.dim(dim);

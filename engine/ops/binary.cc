@@ -29,15 +29,21 @@ Tensor WinnerShare(T t, T winner, T other) {
   return Where(Gt(winner, other), t, half);
 }
 
-// x^y by x is y x^(y-1), and 0 where y = 0 (also at x = 0).
-Tensor PowByBase(T t, T x, T y, T) { return Where(Eq(y, Zero(y)), Zero(t), t * y * Pow(x, y - 1.0)); }
+// x^y by x is y x^(y-1), and 0 at x = y = 0. Elsewhere y = 0 is not masked: its own derivative by y is 1/x there.
+Tensor PowByBase(T t, T x, T y, T) {
+  const Tensor at_origin = To(Mul(Eq(x, Zero(x)), Eq(y, Zero(y))), DType::kBool);
+  // The power of a harmless 1 there, or 0 * inf would put a nan in the derivative of this one.
+  const Tensor safe = Where(at_origin, Full({}, 1.0, x.dtype()), x);
+  return Where(at_origin, Zero(t), t * y * Pow(safe, y - 1.0));
+}
 
 // x^y by y is x^y log x; at x = 0 the limit from above, 0, where y >= 0.
 Tensor PowByExponent(T t, T x, T y, T z) {
   const Tensor at_zero = To(Mul(Eq(x, Zero(x)), Ge(y, Zero(y))), DType::kBool);
   // log of a harmless 1 there, or 0 * inf would put a nan in the derivative of this one.
   const Tensor safe = Where(at_zero, Full({}, 1.0, x.dtype()), x);
-  return Where(at_zero, Zero(t), t * z * Log(safe));
+  // In the dtype of z: the logarithm of an integer base would be taken in f32.
+  return Where(at_zero, Zero(t), t * z * Log(To(safe, z.dtype())));
 }
 
 }  // namespace

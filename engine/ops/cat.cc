@@ -1,4 +1,7 @@
 // cat and stack: several tensors joined along an axis.
+//
+//   Cat(Tensors{x, y}, 1);    // [n, 3], [n, 4] -> [n, 7]
+//   Stack(Tensors{x, y}, 0);  // [n], [n] -> [2, n]
 #include <cstring>
 
 #include "engine/batching.h"

@@ -15,7 +15,9 @@ class CumSumFunction : public LinearFunction {
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     const Tensor x = BatchToFront(in[0], in_dims[0]);
     const int64_t dim = WrapDim(dim_, x.rank() - 1, "cumsum");
-    return {{x.rank() == 1 ? x : CumSum(x, dim + 1)}, {0}};
+    // One value per slot is its own axis: the dtype and the new storage are those of the plain call.
+    if (x.rank() == 1) return {{Squeeze(CumSum(Unsqueeze(x, 1), 1), 1)}, {0}};
+    return {{CumSum(x, dim + 1)}, {0}};
   }
 
  protected:

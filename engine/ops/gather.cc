@@ -1,5 +1,8 @@
-// gather and scatter_add along a dim, each the transpose of the other; index_select is a gather with the index spread out.
-#include "engine/kernels/elementwise.h"
+// gather and scatter_add along a dim, each the transpose of the other.
+//
+//   Gather(x, 1, index);                // y[i, j] = x[i, index[i, j]]
+//   ScatterAdd(x, 1, index, source);    // y = x; y[i, index[i, j]] += source[i, j]
+#include "engine/kernels/index.h"
 #include "engine/ops/linear_function.h"
 
 namespace peelcheck {
@@ -19,55 +22,13 @@ void CheckIndex(const Array& index, const Shape& x, int64_t dim, const char* tag
   }
 }
 
-int64_t CheckedPosition(int64_t position, int64_t size, const char* tag) {
-  if (position >= 0 && position < size) return position;
-  ThrowInvalidArgument(absl::StrCat("[", tag, "] index ", position, " is out of range for a dim of size ", size,
-                                    "; expected 0..", size - 1));
-}
-
-// The part of x that the index covers, with stride 0 along the dim: where element [.., i, ..] of the index looks for its line.
-Array Lines(const Array& x, const Shape& index_shape, int64_t dim) {
-  Shape strides = x.strides();
-  strides[static_cast<size_t>(dim)] = 0;
-  return x.Strided(index_shape, std::move(strides), x.offset());
-}
-
-// Calls body(position in index order, offset of the addressed element of x).
-template <typename Body>
-void ForEachAddressed(const Array& x, const Array& index, int64_t dim, const char* tag, Body body) {
-  if (index.size() == 0) return;
-  const Array lines = Lines(x, index.shape(), dim);
-  const int64_t size = x.dim(dim);
-  const int64_t stride = x.strides()[static_cast<size_t>(dim)];
-  const int64_t* positions = index.data<int64_t>();
-  int64_t count = 0;
-  ForEachRun(LoopAxes<2>(index.shape(), {&index, &lines}), [&](int64_t n, const auto& offset, const auto& step) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t position = CheckedPosition(positions[offset[0] + i * step[0]], size, tag);
-      body(count++, offset[1] + i * step[1] + position * stride);
-    }
-  });
-}
-
-// 0-d operands are 1-d of size 1 here.
-Array AtLeast1d(const Array& x) { return x.rank() > 0 ? x : x.Strided({1}, {1}, x.offset()); }
-
 class GatherFunction : public LinearFunction {
  public:
   explicit GatherFunction(int64_t dim) : dim_(dim) {}
   std::string name() const override { return "gather"; }
   Tensors Forward(TensorSpan in) const override {
     CheckIndex(in[1].array(), in[0].shape(), dim_, "gather");
-    const Array x = AtLeast1d(in[0].array());
-    const Array index = AtLeast1d(in[1].array());
-    Array result = Array::Empty(x.dtype(), in[1].shape());
-    VisitDType(x.dtype(), [&](auto tag) {
-      using V = decltype(tag);
-      V* out = result.fresh_data<V>();
-      const V* data = x.data<V>();
-      ForEachAddressed(x, index, dim_, "gather", [&](int64_t i, int64_t offset) { out[i] = data[offset]; });
-    });
-    return {Tensor::FromArray(result)};
+    return {Tensor::FromArray(GatherArrays(in[0].array(), dim_, in[1].array(), "gather"))};
   }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.Set("input", SpecOf(in[0]));
@@ -112,19 +73,8 @@ class ScatterAddFunction : public Function {
                                         "; expected ", DTypeName(in[0].dtype()), ", at least the index's shape ",
                                         ShapeToString(in[1].shape())));
     }
-    Array result = in[0].array().Copy();
-    const Array lines = AtLeast1d(result);
-    const Array index = AtLeast1d(in[1].array());
-    const Array source = AtLeast1d(in[2].array());
-    const Array used = source.Strided(index.shape(), source.strides(), source.offset()).Contiguous();
-    VisitDType(result.dtype(), [&](auto tag) {
-      using V = decltype(tag);
-      V* out = result.fresh_data<V>();
-      const V* values = used.data<V>();
-      ForEachAddressed(lines, index, dim_, "scatter_add",
-                       [&](int64_t i, int64_t offset) { out[offset] = static_cast<V>(out[offset] + values[i]); });
-    });
-    return {Tensor::FromArray(result)};
+    return {Tensor::FromArray(
+        ScatterAddArrays(in[0].array(), dim_, in[1].array(), in[2].array(), "scatter_add"))};
   }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.Save({in[1]});
@@ -178,19 +128,6 @@ Tensor Gather(const Tensor& x, int64_t dim, const Tensor& index) {
 Tensor ScatterAdd(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return Call(Ref<const Function>(MakeRef<ScatterAddFunction>(WrapDim(dim, x.rank(), "scatter_add"))),
               {x, index, source})[0];
-}
-
-Tensor IndexSelect(const Tensor& x, int64_t dim, const Tensor& index) {
-  const int64_t axis = WrapDim(dim, x.rank(), "index_select");
-  if (index.rank() != 1 || x.rank() == 0) {
-    ThrowInvalidArgument(absl::StrCat("[index_select] index has shape ", ShapeToString(index.shape()), " for an input of shape ",
-                                      ShapeToString(x.shape()), "; expected [k], and an input with an axis"));
-  }
-  Dims shape(static_cast<size_t>(x.rank()), 1);
-  shape[static_cast<size_t>(axis)] = index.dim(0);
-  Shape spread = x.shape();
-  spread[static_cast<size_t>(axis)] = index.dim(0);
-  return Gather(x, axis, BroadcastTo(Reshape(index, shape), spread));
 }
 
 }  // namespace peelcheck

@@ -5,6 +5,8 @@
 
 #include "engine/batching.h"
 #include "engine/kernels/elementwise.h"
+#include "engine/level.h"
+#include "engine/rule_results.h"
 
 namespace peelcheck {
 namespace {
@@ -81,21 +83,20 @@ class BinaryInPlaceFunction : public InPlaceFunction {
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     if (!in_dims[0].has_value()) RefuseUnbatched();
-    Tensor y = in[1];
-    if (in_dims[1].has_value()) {
-      // x stays as it is, or its own tape entry would not follow: y's batch axis goes to where x has it.
-      Dims shape(static_cast<size_t>(in[0].rank()), 1);
-      y = BatchToFront(y, in_dims[1]);
-      const size_t lead = shape.size() - static_cast<size_t>(y.rank());
-      shape[0] = y.dim(0);
-      for (size_t i = 1; i < static_cast<size_t>(y.rank()); ++i) shape[lead + i] = y.dim(static_cast<int64_t>(i));
-      y = MoveDim(Reshape(y, shape), 0, *in_dims[0]);
-    } else if (y.rank() > 0) {
-      Dims shape(y.shape().begin(), y.shape().end());
-      shape.insert(shape.begin(), static_cast<size_t>(in[0].rank() - y.rank()), 1);
-      y = MoveDim(Reshape(y, shape), 0, *in_dims[0]);
+    if (LogicalRank(in[1], in_dims[1]) > LogicalRank(in[0], in_dims[0])) {
+      ThrowInvalidArgument(absl::StrCat("[", name(), "] the operand has rank ", LogicalRank(in[1], in_dims[1]),
+                                        " but the tensor written has rank ", LogicalRank(in[0], in_dims[0]),
+                                        "; use the out-of-place form"));
     }
-    return {Call(Ref<const Function>(this), {in[0], y}), {in_dims[0]}};
+    // x stays as it is, or its own tape entry would not follow: y's batch axis goes to where x has it.
+    Tensor y = BatchToFront(in[1], in_dims[1]);
+    Dims shape(y.shape().begin(), y.shape().end());
+    const int batch = in_dims[1].has_value() ? 1 : 0;
+    shape.insert(shape.begin() + batch, static_cast<size_t>(in[0].rank() - y.rank()), 1);
+    y = MoveDim(Reshape(y, shape), 0, *in_dims[0]);
+    Tensors inputs(in.begin(), in.end());
+    inputs[1] = y;
+    return {Call(Ref<const Function>(this), inputs), {in_dims[0]}};
   }
 
  protected:
@@ -105,52 +106,59 @@ class BinaryInPlaceFunction : public InPlaceFunction {
 class AddInPlaceFunction : public BinaryInPlaceFunction {
  public:
   std::string name() const override { return "add_"; }
+  // Of y only shape and dtype are needed later, so y may be written in place, or be x itself.
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.MarkDirty(in[0]);
-    ctx.Save({in[1]});
-    ctx.Set("shape", in[0].shape());
+    ctx.Set("x", SpecOf(in[0]));
+    ctx.Set("y", SpecOf(in[1]));
   }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
-    const Tensor& y = ctx.saved()[0];
-    return {ct[0], ctx.needs_input_grad(1) ? To(SumTo(ct[0], y.shape()), y.dtype()) : Tensor()};
+    const TensorSpec& y = ctx.Get<TensorSpec>("y");
+    return {ct[0], ctx.needs_input_grad(1) ? To(SumTo(ct[0], y.shape), y.dtype) : Tensor()};
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    if (!tangents[0].defined()) return {BroadcastTo(tangents[1], ctx.Get<Shape>("shape"))};
-    return {tangents[1].defined() ? tangents[0] + tangents[1] : tangents[0]};
+    if (!tangents[1].defined()) return {tangents[0]};
+    if (tangents[0].defined()) return {tangents[0] + tangents[1]};
+    const TensorSpec& x = ctx.Get<TensorSpec>("x");
+    return {BroadcastTo(To(tangents[1], x.dtype), x.shape)};
   }
 
  protected:
   Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return x + y; }
 };
 
+// x *= y. The third input is a copy of x from before: y's gradient needs it, and x_new / y is no substitute where y is 0.
 class MulInPlaceFunction : public BinaryInPlaceFunction {
  public:
   std::string name() const override { return "mul_"; }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.MarkDirty(in[0]);
-    ctx.Save({in[1], out[0]});
+    ctx.Save({in[1], in[2]});
   }
-  // The old x is gone; it is needed for y's gradient, and only x_new / y is left of it.
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& y = ctx.saved()[0];
-    if (!ctx.needs_input_grad(1)) return {ct[0] * y, Tensor()};
-    const Tensor old_x = ctx.saved()[1] / y;
-    return {ct[0] * y, To(SumTo(ct[0] * old_x, y.shape()), y.dtype())};
+    const Tensor& old_x = ctx.saved()[1];
+    Tensors gradients(3);
+    if (ctx.needs_input_grad(0)) gradients[0] = ct[0] * y;
+    if (ctx.needs_input_grad(1)) gradients[1] = To(SumTo(ct[0] * old_x, y.shape()), y.dtype());
+    return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    const Tensor& y = ctx.saved()[0];
-    Tensor total;
-    if (tangents[0].defined()) total = tangents[0] * y;
-    if (tangents[1].defined()) {
-      const Tensor share = tangents[1] * (ctx.saved()[1] / y);
-      total = total.defined() ? total + share : share;
-    }
-    return {BroadcastTo(total, ctx.saved()[1].shape())};
+    const Tensor& old_x = ctx.saved()[1];
+    if (!tangents[1].defined()) return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] : Tensor()};
+    const Tensor share = old_x * tangents[1];
+    return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] + share : share};
   }
 
  protected:
   Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return x * y; }
 };
+
+const Storage* StorageOf(const Tensor& tensor) {
+  const TensorImpl* at = tensor.impl();
+  while (at->kind != TensorKind::kPlain) at = at->inner.impl();
+  return at->array.storage().get();
+}
 
 }  // namespace
 
@@ -164,7 +172,10 @@ Tensor AddInPlace(const Tensor& x, const Tensor& y) {
 }
 Tensor MulInPlace(const Tensor& x, const Tensor& y) {
   static const Ref<const Function> function = MakeRef<MulInPlaceFunction>();
-  return Call(function, {x, y})[0];
+  const Tensor old_x = Clone(x);
+  if (y.is(x)) return Call(function, {x, old_x, old_x})[0];
+  // A view of x is overwritten together with x, and its old value is wanted later.
+  return Call(function, {x, StorageOf(y) == StorageOf(x) ? Clone(y) : y, old_x})[0];
 }
 
 }  // namespace peelcheck

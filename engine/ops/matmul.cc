@@ -1,5 +1,7 @@
 // matmul: matrices, vectors, broadcast batches. A vector is a matrix of one row (left) or one column (right), whose extra axis is dropped
 // again; so there is one function, on matrices.
+//
+//   MatMul(x, y);  // [5, 1, m, k] x [3, k, n] -> [5, 3, m, n]; [k] x [k] -> []
 #include "engine/kernels/matmul.h"
 
 #include <absl/strings/str_cat.h>
@@ -17,7 +19,8 @@ class MatMulFunction : public Function {
     const DType dtype = PromoteTypes(PromoteTypes(in[0].dtype(), in[1].dtype()), DType::kI64);
     return {Tensor::FromArray(MatMulArrays(in[0].array().Cast(dtype), in[1].array().Cast(dtype)))};
   }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override { ctx.Save({in[0], in[1], out[0]}); }
+  // Not the output: the caller may write to it in place, and no rule reads it.
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.Save({in[0], in[1]}); }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& x = ctx.saved()[0];
     const Tensor& y = ctx.saved()[1];
@@ -34,7 +37,7 @@ class MatMulFunction : public Function {
       const Tensor share = MatMul(saved[0], tangents[1]);
       total = total.defined() ? total + share : share;
     }
-    return {To(total, saved[2].dtype())};
+    return {To(total, PromoteTypes(saved[0].dtype(), saved[1].dtype()))};
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), AlignForBroadcast(in, in_dims)), {0}};

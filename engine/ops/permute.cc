@@ -1,4 +1,6 @@
 // permute, transpose, movedim: the same elements with the axes in another order; always a view.
+//
+//   MoveDim(x, 0, -1);  // [b, n, m] -> [n, m, b]
 #include <algorithm>
 
 #include "engine/ops/linear_function.h"

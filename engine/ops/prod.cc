@@ -1,22 +1,36 @@
-// prod along a dim, or of everything. d prod / d x_i is the product of the others, which no division by x_i can give where it is 0:
-// row i of an n x n table holds x with x_i replaced by 1, and is multiplied up.
+// prod along a dim, or of everything. d prod / d x_i is the product of the others, which no division by x_i can give where it is 0.
+// They are multiplied up over a binary tree: [a b c d] -> pairs [ab cd]; the others of a are b times the others of the pair ab.
 #include "engine/kernels/reduction.h"
 #include "engine/ops/reduction_function.h"
 
 namespace peelcheck {
 namespace {
 
+// [.., n] -> [.., n]: the product of the other elements of the last axis. Multiplications only, n of them at log n levels, so it may
+// be differentiated again.
+Tensor ProductOfOthersInLast(const Tensor& x) {
+  const int64_t n = x.dim(x.rank() - 1);
+  if (n <= 1) return OnesLike(x);
+  const int64_t pairs = (n + 1) / 2;
+  Dims paired(x.shape().begin(), x.shape().end());
+  paired.back() = pairs;
+  paired.push_back(2);
+  // The partner of an element that is left over is 1: Cat, as zeros of Pad would not do.
+  Dims one(x.shape().begin(), x.shape().end());
+  one.back() = 1;
+  const Tensor even = n % 2 == 0 ? x : Cat(Tensors{x, Full(Shape(one.begin(), one.end()), 1.0, x.dtype())}, -1);
+  const Tensor pair = Reshape(even, paired);
+  const Tensor others_of_pair = ProductOfOthersInLast(Select(pair, -1, 0) * Select(pair, -1, 1));
+  const Tensor others = Flip(pair, {-1}) * Unsqueeze(others_of_pair, -1);
+  Dims flat = paired;
+  flat.pop_back();
+  flat.back() = 2 * pairs;
+  return Narrow(Reshape(others, flat), -1, 0, n);
+}
+
 // [.., n, ..] -> same shape: the product of the other elements along `dim`.
 Tensor ProductOfOthers(const Tensor& x, int64_t dim) {
-  const Tensor last = MoveDim(x, dim, -1);
-  const int64_t n = last.dim(last.rank() - 1);
-  Dims table_shape(last.shape().begin(), last.shape().end());
-  table_shape.insert(table_shape.end() - 1, n);
-  const Tensor table = Expand(Unsqueeze(last, -2), table_shape);
-  Array diagonal = Array::Zeros(DType::kBool, {n, n});
-  for (int64_t i = 0; i < n; ++i) diagonal.SetDouble(i * n + i, 1);
-  const Tensor others = Where(Tensor::FromArray(diagonal), Full({}, 1.0, x.dtype()), table);
-  return MoveDim(Prod(others, -1), -1, dim);
+  return MoveDim(ProductOfOthersInLast(MoveDim(x, dim, -1)), -1, dim);
 }
 
 class ProdFunction : public Function {
@@ -44,7 +58,8 @@ class ProdFunction : public Function {
     const Tensor x = BatchToFront(in[0], in_dims[0]);
     const int64_t rank = x.rank() - 1;
     const int64_t dim = WrapDim(dim_, rank, "prod");
-    if (rank == 0) return {{x}, {0}};
+    // One value per slot is its own axis: the dtype and the new storage are those of the plain call.
+    if (rank == 0) return {{Prod(Unsqueeze(x, 1), 1)}, {0}};
     return {{Prod(x, dim + 1, keepdim_)}, {0}};
   }
   bool has_vmap_rule() const override { return true; }

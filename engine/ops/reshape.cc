@@ -1,4 +1,8 @@
-// reshape, unsqueeze, squeeze: the same elements in another shape; a view where the strides allow it.
+// reshape, unsqueeze, squeeze, expand: the same elements in another shape; a view where the strides allow it.
+//
+//   Reshape(x, {4, -1});  // [2, 6] -> [4, 3]
+#include <limits>
+
 #include "engine/ops/linear_function.h"
 
 namespace peelcheck {
@@ -14,7 +18,8 @@ Shape ResolveShape(const Dims& shape, int64_t size, const Shape& from) {
       unknown = static_cast<int64_t>(i);
     } else {
       wrong = wrong || resolved[i] < 0;
-      known *= resolved[i];
+      // A product that overflows is not the size of any array.
+      if (__builtin_mul_overflow(known, resolved[i], &known)) known = std::numeric_limits<int64_t>::max();
     }
   }
   if (unknown >= 0 && !wrong) {
@@ -31,14 +36,42 @@ Shape ResolveShape(const Dims& shape, int64_t size, const Shape& from) {
   return resolved;
 }
 
+// The strides with which `shape` shows the elements of x in the same order, or nullopt: they have to be copied. Neighbouring
+// axes of x that step through memory as one axis form a run; each new axis must divide within one run.
+std::optional<Shape> ViewStrides(const Array& x, const Shape& shape) {
+  if (x.size() == 0 || x.rank() == 0) return ContiguousStrides(shape);
+  Shape strides(shape.size(), 1);
+  size_t left = shape.size();  // new axes not placed yet, from the last
+  int64_t run = 1;             // elements of the run of x
+  int64_t placed = 1;          // elements of the new axes in this run
+  int64_t base = x.strides().back();
+  for (size_t axis = x.shape().size(); axis-- > 0;) {
+    run *= x.shape()[axis];
+    const bool continues = axis > 0 && (x.shape()[axis - 1] == 1 || x.strides()[axis - 1] == run * base);
+    if (continues) continue;
+    while (left > 0 && (placed < run || shape[left - 1] == 1)) {
+      --left;
+      strides[left] = placed * base;
+      placed *= shape[left];
+    }
+    if (placed != run) return std::nullopt;
+    if (axis > 0) base = x.strides()[axis - 1];
+    run = placed = 1;
+  }
+  return strides;
+}
+
 class ReshapeFunction : public LinearFunction {
  public:
   explicit ReshapeFunction(Dims shape) : shape_(std::move(shape)) {}
   std::string name() const override { return "reshape"; }
   Tensors Forward(TensorSpan in) const override {
     const Array& x = in[0].array();
-    const Array dense = x.Contiguous();
     Shape shape = ResolveShape(shape_, x.size(), x.shape());
+    if (std::optional<Shape> strides = ViewStrides(x, shape)) {
+      return {Tensor::FromArray(x.Strided(std::move(shape), *std::move(strides), x.offset()))};
+    }
+    const Array dense = x.Contiguous();
     Shape strides = ContiguousStrides(shape);
     return {Tensor::FromArray(dense.Strided(std::move(shape), std::move(strides), dense.offset()))};
   }
@@ -85,6 +118,10 @@ Tensor Squeeze(const Tensor& x, int64_t dim) {
 Tensor Expand(const Tensor& x, const Dims& shape) {
   Shape resolved(shape.begin(), shape.end());
   const int64_t lead = static_cast<int64_t>(shape.size()) - x.rank();
+  if (lead < 0) {
+    ThrowInvalidArgument(absl::StrCat("[expand] shape ", ShapeToString(resolved), " for an input of shape ",
+                                      ShapeToString(x.shape()), "; expected at least ", x.rank(), " sizes"));
+  }
   for (size_t i = 0; i < resolved.size(); ++i) {
     const int64_t axis = static_cast<int64_t>(i) - lead;
     if (resolved[i] == -1 && axis >= 0) resolved[i] = x.dim(axis);

@@ -7,10 +7,12 @@
 namespace peelcheck {
 namespace {
 
+bool IsWhole(double value) { return std::isfinite(value) && value == std::floor(value); }
+
 // Integers take part in f32, unless the scalars are whole numbers.
 DType ScalarDType(DType dtype, double a, double b) {
   if (IsFloating(dtype)) return dtype;
-  return a == std::floor(a) && b == std::floor(b) ? DType::kI64 : DType::kF32;
+  return IsWhole(a) && IsWhole(b) ? DType::kI64 : DType::kF32;
 }
 
 class AffineFunction : public Function {
@@ -23,14 +25,14 @@ class AffineFunction : public Function {
       using V = decltype(tag);
       const V scale = static_cast<V>(scale_);
       const V shift = static_cast<V>(shift_);
-      // Two loops: adding 0 turns -0 into 0, and multiplying by 1 is not free.
-      if (scale_ == 1) return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v + shift); });
+      // Loops of their own: adding 0 turns -0 into 0 (also in x * 1.0), and multiplying by 1 is not free.
       if (shift_ == 0) return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v * scale); });
+      if (scale_ == 1) return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v + shift); });
       return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v * scale + shift); });
     }))};
   }
-  Tensors Backward(Context&, TensorSpan ct) const override { return {ct[0] * scale_}; }
-  Tensors Jvp(Context&, TensorSpan tangents) const override { return {tangents[0] * scale_}; }
+  Tensors Backward(Context&, TensorSpan ct) const override { return {Scaled(ct[0])}; }
+  Tensors Jvp(Context&, TensorSpan tangents) const override { return {Scaled(tangents[0])}; }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
@@ -38,6 +40,7 @@ class AffineFunction : public Function {
   bool handles_undefined() const override { return true; }
 
  private:
+  Tensor Scaled(const Tensor& t) const { return scale_ == 1 ? t : t * scale_; }
   double scale_;
   double shift_;
 };
@@ -47,7 +50,8 @@ class PowScalarFunction : public Function {
   explicit PowScalarFunction(double exponent) : exponent_(exponent) {}
   std::string name() const override { return "pow"; }
   Tensors Forward(TensorSpan in) const override {
-    const Array x = in[0].array().Cast(ScalarDType(in[0].dtype(), exponent_, 0));
+    // A negative power of an integer is no integer.
+    const Array x = in[0].array().Cast(ScalarDType(in[0].dtype(), exponent_ < 0 ? 0.5 : exponent_, 0));
     return {Tensor::FromArray(VisitDType(x.dtype(), [&](auto tag) {
       using V = decltype(tag);
       return MapUnary<V>(x, [this](V v) -> V { return static_cast<V>(std::pow(v, static_cast<V>(exponent_))); });

@@ -1,5 +1,8 @@
-// narrow, slice, select, flip, and pad, which is slice's transpose: one function picks elements along an axis at start, start + step, ..,
-// the other spreads them out again over zeros.
+// narrow, slice, select, and pad, which is slice's transpose: one function picks elements along an axis at start, start + step, ..,
+// the other spreads them out again over zeros. Picks are views.
+//
+//   Slice(x, 0, 1, 7, 3);  // x[1], x[4]
+//   Pad(x, 0, 1, 2);       // 0, x[0], .., 0, 0
 #include <algorithm>
 
 #include "engine/kernels/elementwise.h"
@@ -11,7 +14,7 @@ namespace {
 struct Picks {
   int64_t dim = 0;  // wrapped
   int64_t start = 0;
-  int64_t step = 1;  // negative: backwards
+  int64_t step = 1;
   int64_t count = 0;
 };
 
@@ -31,7 +34,7 @@ Tensor Spread(const Tensor& x, const Picks& picks, int64_t size);
 class PickFunction : public LinearFunction {
  public:
   explicit PickFunction(const Picks& picks) : picks_(picks) {}
-  std::string name() const override { return picks_.step < 0 ? "flip" : "slice"; }
+  std::string name() const override { return "slice"; }
   Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(View(in[0].array(), picks_))}; }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     Picks physical = picks_;
@@ -90,6 +93,29 @@ Tensor Spread(const Tensor& x, const Picks& picks, int64_t size) {
   return Call(Ref<const Function>(MakeRef<SpreadFunction>(picks, size)), {x})[0];
 }
 
+// One index along an axis, which is dropped.
+class SelectFunction : public LinearFunction {
+ public:
+  SelectFunction(int64_t dim, int64_t index) : dim_(dim), index_(index) {}
+  std::string name() const override { return "select"; }
+  Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(in[0].array().Selected(dim_, index_))}; }
+  VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
+    const int64_t batch = *in_dims[0];
+    const bool before = dim_ < batch;  // the axis that is dropped stands before the batch axis
+    const Ref<const Function> physical = MakeRef<SelectFunction>(before ? dim_ : dim_ + 1, index_);
+    return {Call(physical, in), {before ? batch - 1 : batch}};
+  }
+
+ protected:
+  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override {
+    return Spread(Unsqueeze(ct, dim_), {dim_, index_, 1, 1}, input.shape[static_cast<size_t>(dim_)]);
+  }
+
+ private:
+  int64_t dim_;    // wrapped
+  int64_t index_;  // 0 or more
+};
+
 Tensor Pick(const Tensor& x, const Picks& picks) {
   return Call(Ref<const Function>(MakeRef<PickFunction>(picks)), {x})[0];
 }
@@ -107,7 +133,7 @@ Tensor Narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   const int64_t axis = AxisOf(x, dim, "narrow");
   const int64_t size = x.dim(axis);
   const int64_t from = start < 0 ? start + size : start;
-  if (from < 0 || length < 0 || from + length > size) {
+  if (from < 0 || length < 0 || length > size - from) {
     ThrowInvalidArgument(absl::StrCat("[narrow] start=", start, " and length=", length, " for a dim of size ", size,
                                       "; expected a range inside it"));
   }
@@ -121,7 +147,9 @@ Tensor Slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   const auto clamp = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
   const int64_t from = clamp(start);
   const int64_t length = std::max<int64_t>(clamp(end) - from, 0);
-  return Pick(x, {axis, from, step, (length + step - 1) / step});
+  const int64_t count = length == 0 ? 0 : (length - 1) / step + 1;
+  // Of one element or none the step says nothing, and it may be too large to multiply a stride with.
+  return Pick(x, {axis, from, count > 1 ? step : 1, count});
 }
 
 Tensor Select(const Tensor& x, int64_t dim, int64_t index) {
@@ -131,21 +159,8 @@ Tensor Select(const Tensor& x, int64_t dim, int64_t index) {
     ThrowInvalidArgument(absl::StrCat("[select] index ", index, " is out of range for a dim of size ", size, "; expected ",
                                       -size, "..", size - 1));
   }
-  return Squeeze(Pick(x, {axis, index < 0 ? index + size : index, 1, 1}), axis);
-}
-
-Tensor Flip(const Tensor& x, const Dims& dims) {
-  Tensor result = x;
-  std::vector<bool> seen(static_cast<size_t>(std::max<int64_t>(x.rank(), 1)), false);
-  for (int64_t dim : dims) {
-    const int64_t axis = WrapDim(dim, x.rank(), "flip");
-    if (seen[static_cast<size_t>(axis)]) {
-      ThrowInvalidArgument(absl::StrCat("[flip] dim ", axis, " came twice; name each dim once"));
-    }
-    seen[static_cast<size_t>(axis)] = true;
-    if (x.rank() > 0) result = Pick(result, {axis, x.dim(axis) - 1, -1, x.dim(axis)});
-  }
-  return result;
+  const int64_t at = index < 0 ? index + size : index;
+  return Call(Ref<const Function>(MakeRef<SelectFunction>(axis, at)), {x})[0];
 }
 
 Tensor Pad(const Tensor& x, int64_t dim, int64_t before, int64_t after) {

@@ -1,4 +1,6 @@
-// argsort and sort along a dim, stable; nan counts as the largest value.
+// argsort and sort along a dim, stable; nan counts as the largest value: last, or, descending, first.
+//
+//   Sort(x, -1);  // values, and the i64 indices that gather them
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -60,12 +62,13 @@ class ArgsortFunction : public Function {
 }  // namespace
 
 Tensor Argsort(const Tensor& x, int64_t dim, bool descending) {
-  return Call(Ref<const Function>(MakeRef<ArgsortFunction>(WrapDim(dim, x.rank(), "sort"), descending)), {x})[0];
+  return Call(Ref<const Function>(MakeRef<ArgsortFunction>(WrapDim(dim, x.rank(), "argsort"), descending)), {x})[0];
 }
 
 SortResult Sort(const Tensor& x, int64_t dim, bool descending) {
-  const Tensor order = Argsort(x, dim, descending);
-  return {Gather(x, dim, order), order};
+  const int64_t axis = WrapDim(dim, x.rank(), "sort");
+  const Tensor order = Argsort(x, axis, descending);
+  return {Gather(x, axis, order), order};
 }
 
 }  // namespace peelcheck

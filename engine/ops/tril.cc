@@ -1,4 +1,6 @@
 // tril, triu: a matrix's lower or upper triangle, the rest zero.
+//
+//   Tril(x, -1);  // x[.., i, j] where j - i <= -1, else 0
 #include <absl/strings/str_cat.h>
 
 #include "engine/batching.h"

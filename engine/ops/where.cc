@@ -4,6 +4,7 @@
 
 #include "engine/batching.h"
 #include "engine/kernels/elementwise.h"
+#include "engine/rule_results.h"
 
 namespace peelcheck {
 namespace {
@@ -26,25 +27,30 @@ class WhereFunction : public Function {
     VisitDType(dtype, [&](auto tag) { Select<decltype(tag)>(condition, x, y, z); });
     return {Tensor::FromArray(z)};
   }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override { ctx.Save({in[0], in[1], in[2], out[0]}); }
+  // Only the condition is needed later: x, y and the result may be written in place.
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
+    ctx.Save({in[0]});
+    ctx.Set("specs", Specs{SpecOf(in[1]), SpecOf(in[2]), SpecOf(out[0])});
+  }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
-    const Tensors& saved = ctx.saved();
+    const Tensor& condition = ctx.saved()[0];
+    const Specs& specs = ctx.Get<Specs>("specs");
     const Tensor zero = Full({}, 0.0, ct[0].dtype());
     Tensors gradients(3);
     for (size_t i = 1; i < 3; ++i) {
       if (!ctx.needs_input_grad(i)) continue;
-      const Tensor gradient = i == 1 ? Where(saved[0], ct[0], zero) : Where(saved[0], zero, ct[0]);
-      gradients[i] = To(SumTo(gradient, saved[i].shape()), saved[i].dtype());
+      const Tensor gradient = i == 1 ? Where(condition, ct[0], zero) : Where(condition, zero, ct[0]);
+      gradients[i] = To(SumTo(gradient, specs[i - 1].shape), specs[i - 1].dtype);
     }
     return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    const Tensors& saved = ctx.saved();
-    const DType dtype = saved[3].dtype();
+    const TensorSpec& result = ctx.Get<Specs>("specs")[2];
+    const DType dtype = result.dtype;
     const Tensor zero = Full({}, 0.0, dtype);
     const Tensor x = tangents[1].defined() ? To(tangents[1], dtype) : zero;
     const Tensor y = tangents[2].defined() ? To(tangents[2], dtype) : zero;
-    return {BroadcastTo(Where(saved[0], x, y), saved[3].shape())};
+    return {BroadcastTo(Where(ctx.saved()[0], x, y), result.shape)};
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), AlignForBroadcast(in, in_dims)), {0}};
@@ -53,6 +59,7 @@ class WhereFunction : public Function {
   bool handles_undefined() const override { return true; }
 
  private:
+  using Specs = std::array<TensorSpec, 3>;  // x, y, result
   template <typename V>
   static void Select(const Array& condition, const Array& x, const Array& y, Array& z) {
     V* out = z.fresh_data<V>();

@@ -1,6 +1,7 @@
 // opinfo_db/ops/binary.cc: elementwise operations of two operands that broadcast, one row each.
 //
-//   Row({"mul", Mul, "z = x y; dz = y dx + x dy", kPlain, kPlain, [](double x, double y) { return x * y; }})
+//   Row({"mul", Mul, "z = x y; dz = y dx + x dy", kPlain, kPlain, [](double x, double y) { return x
+//   * y; }})
 #include <cmath>
 
 #include "engine/ops.h"
@@ -42,9 +43,9 @@ Registration Row(Binary row, std::source_location where = std::source_location::
           .formula = row.formula,
           .source = "https://pytorch.org/docs/stable/generated/torch." + row.name + ".html",
           .arguments = Operands("x", row.x, "y", row.y),
-          .build = Plain(row.name, 2, [call = row.call](const Tensors& in) -> Tensors {
-            return {call(in[0], in[1])};
-          }),
+          .build = Plain(
+              row.name, 2,
+              [call = row.call](const Tensors& in) -> Tensors { return {call(in[0], in[1])}; }),
           .reference = ElementwiseReference(std::function<double(double, double)>(row.reference)),
           .error_cases = ShapesThatDoNotBroadcast(),
       },
@@ -73,21 +74,19 @@ Registration AddLike(const std::string& name, double sign,
           .source = "https://pytorch.org/docs/stable/generated/torch." + name + ".html",
           .arguments = Operands("x", kPlain, "y", kPlain),
           .attributes = {{.name = "alpha", .choices = {std::monostate(), 1.0, 2.5, -0.5}}},
-          .build = WithAttributes(
-              name, 2, {"alpha"},
-              [name, sign](const Attributes& attributes) {
-                const double alpha = GetDouble(attributes, "alpha", 1, name);
-                return [sign, alpha](const Tensors& in) -> Tensors {
-                  const Tensor y = alpha == 1 ? in[1] : in[1] * alpha;
-                  return {sign > 0 ? Add(in[0], y) : Sub(in[0], y)};
-                };
-              }),
+          .build = WithAttributes(name, 2, {"alpha"},
+                                  [name, sign](const Attributes& attributes) {
+                                    const double alpha = GetDouble(attributes, "alpha", 1, name);
+                                    return [sign, alpha](const Tensors& in) -> Tensors {
+                                      const Tensor y = alpha == 1 ? in[1] : in[1] * alpha;
+                                      return {sign > 0 ? Add(in[0], y) : Sub(in[0], y)};
+                                    };
+                                  }),
           .reference =
               [name, sign](std::span<const Array> inputs, const Attributes& attributes) {
                 const double factor = sign * GetDouble(attributes, "alpha", 1, name);
-                return ElementwiseReference([factor](double x, double y) {
-                  return x + factor * y;
-                })(inputs, attributes);
+                return ElementwiseReference(
+                    [factor](double x, double y) { return x + factor * y; })(inputs, attributes);
               },
           .error_cases = ShapesThatDoNotBroadcast(),
       },

@@ -19,8 +19,8 @@ namespace peelcheck {
 
 using Build = std::function<TensorFn(const Attributes&)>;
 
-// Refuses unknown attributes, then lets `make` read the known ones; the operation refuses a wrong number of inputs.
-// `arity` -1: any number of inputs from one on, and one floating output.
+// Refuses unknown attributes, then lets `make` read the known ones; the operation refuses a wrong
+// number of inputs. `arity` -1: any number of inputs from one on, and one floating output.
 inline Build WithAttributes(std::string name, int64_t arity, std::vector<std::string> known,
                             std::function<TensorFn(const Attributes&)> make) {
   return [name = std::move(name), arity, known = std::move(known),

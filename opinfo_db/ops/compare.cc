@@ -1,4 +1,5 @@
-// opinfo_db/ops/compare.cc: elementwise comparisons -> bool, one row each; no derivative, so only values and vmap are checked.
+// opinfo_db/ops/compare.cc: elementwise comparisons -> bool, one row each; no derivative, so only
+// values and vmap are checked.
 //
 //   Row({"lt", Lt, "z = x < y", [](double x, double y) { return x < y; }})
 #include "engine/ops.h"
@@ -20,9 +21,8 @@ struct Comparison {
 // ElementwiseReference gives the dtype of the inputs; a comparison of them is bool.
 Reference BoolReference(bool (*compare)(double, double)) {
   return [compare](std::span<const Array> inputs, const Attributes& attributes) {
-    std::vector<Array> values = ElementwiseReference([compare](double x, double y) {
-      return compare(x, y) ? 1.0 : 0.0;
-    })(inputs, attributes);
+    std::vector<Array> values = ElementwiseReference(
+        [compare](double x, double y) { return compare(x, y) ? 1.0 : 0.0; })(inputs, attributes);
     return std::vector<Array>{values[0].Cast(DType::kBool)};
   };
 }
@@ -35,9 +35,9 @@ Registration Row(Comparison row, std::source_location where = std::source_locati
           .source = "https://pytorch.org/docs/stable/generated/torch." + row.name + ".html",
           .arguments = {{.name = "x", .shape = "~", .domain = kManyTies},
                         {.name = "y", .shape = "~", .domain = kManyTies}},
-          .build = Plain(row.name, 2, [call = row.call](const Tensors& in) -> Tensors {
-            return {call(in[0], in[1])};
-          }),
+          .build = Plain(
+              row.name, 2,
+              [call = row.call](const Tensors& in) -> Tensors { return {call(in[0], in[1])}; }),
           .reference = BoolReference(row.reference),
           .differentiable = false,
           .error_cases = {{.description = "sizes 3 and 4 in the last axis",

@@ -1,6 +1,8 @@
-// opinfo_db/ops/constants.cc: outputs that do not depend on the input, or claim not to: zeros_like, ones_like, detach.
+// opinfo_db/ops/constants.cc: outputs that do not depend on the input, or claim not to: zeros_like,
+// ones_like, detach.
 //
-// What they pin down: a gradient that nothing flows into is zeros, never nothing; an output that is not batched is expanded.
+// What they pin down: a gradient that nothing flows into is zeros, never nothing; an output that is
+// not batched is expanded.
 #include "engine/ops.h"
 #include "opinfo_db/entry.h"
 
@@ -12,7 +14,8 @@ const Registration kZerosLike({
     .formula = "y = 0 in the shape and dtype of x; dy = 0",
     .source = "https://pytorch.org/docs/stable/generated/torch.zeros_like.html",
     .arguments = {{.name = "x"}},
-    .build = Plain("zeros_like", 1, [](const Tensors& in) -> Tensors { return {ZerosLike(in[0])}; }),
+    .build = Plain("zeros_like", 1,
+                   [](const Tensors& in) -> Tensors { return {ZerosLike(in[0])}; }),
     .reference = ElementwiseReference([](double) { return 0.0; }),
     .zero_derivative = true,
 });

@@ -53,7 +53,8 @@ const Registration kGather({
                      .attributes = {{"dim", 0}}}},
 });
 
-std::vector<Array> ScatterAddReference(std::span<const Array> inputs, const Attributes& attributes) {
+std::vector<Array> ScatterAddReference(std::span<const Array> inputs,
+                                       const Attributes& attributes) {
   const Array &index = inputs[1], &source = inputs[2];
   const size_t dim = WrapReferenceDim(RequireInt(attributes, "dim", kTag), inputs[0]);
   Array sums = inputs[0].Cast(DType::kF64).Copy();  // in double, rounded once at the end
@@ -90,7 +91,8 @@ const Registration kScatterAdd({
 
 const Registration kIndexSelect({
     .name = "index_select",
-    .formula = "y[i] = x[index[i]] along dim; dy likewise, the gradient adds up where an index repeats",
+    .formula =
+        "y[i] = x[index[i]] along dim; dy likewise, the gradient adds up where an index repeats",
     .source = "https://pytorch.org/docs/stable/generated/torch.index_select.html",
     .arguments = {{.name = "x"}, IndexInto("k")},
     .attributes = {Dim()},

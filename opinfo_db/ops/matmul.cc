@@ -1,4 +1,5 @@
-// opinfo_db/ops/matmul.cc: matrix products under PyTorch's names, one row each: matmul, mm, bmm, mv, dot.
+// opinfo_db/ops/matmul.cc: matrix products under PyTorch's names, one row each: matmul, mm, bmm,
+// mv, dot.
 //
 //   Row({"mv", "m k", "k", 2, 1, "z_i = sum_k x_ik y_k"})
 #include "engine/ops.h"

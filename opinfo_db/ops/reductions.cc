@@ -1,4 +1,5 @@
-// opinfo_db/ops/reductions.cc: sum, mean, amax, amin, logsumexp over dims, one row each; prod and cumsum along one dim.
+// opinfo_db/ops/reductions.cc: sum, mean, amax, amin, logsumexp over dims, one row each; prod and
+// cumsum along one dim.
 //
 //   BuildOperation("sum", {{"dim", std::vector<int64_t>{0, -1}}, {"keepdim", true}})
 #include <algorithm>
@@ -59,7 +60,8 @@ Reference FoldReference(double (*fold)(const Values&)) {
     std::vector<Values> groups(static_cast<size_t>(ElementCount(kept)));
     ForEachIndex(x.shape(), [&](const Index& index) {
       int64_t group = 0;
-      for (size_t i = 0; i < index.size(); ++i) group = group * kept[i] + (reduced[i] ? 0 : index[i]);
+      for (size_t i = 0; i < index.size(); ++i)
+        group = group * kept[i] + (reduced[i] ? 0 : index[i]);
       groups[static_cast<size_t>(group)].push_back(At(x, index));
     });
     Array result = Array::Zeros(x.dtype(), result_shape);
@@ -87,7 +89,7 @@ struct Reduction {
   std::string formula;
   Domain domain;
   double (*fold)(const Values&);
-  bool of_empty = false;        // has a value for an empty axis
+  bool of_empty = false;  // has a value for an empty axis
   bool dim_is_required = false;
 };
 
@@ -105,16 +107,18 @@ Registration Row(Reduction row, std::source_location where = std::source_locatio
           .arguments = {{.name = "x", .shape = "...", .domain = row.domain}},
           .attributes = {{.name = "dim", .kind = dims}, KeepDim()},
           .allows_empty = row.of_empty,
-          .build = WithAttributes(
-              row.name, 1, {"dim", "keepdim"},
-              [row](const Attributes& attributes) {
-                if (row.dim_is_required) RequireInts(attributes, "dim", row.name);
-                const std::optional<Dims> dim = DimsOrAll(attributes, row.name);
-                const bool keepdim = GetBool(attributes, "keepdim", false, row.name);
-                return [call = row.call, dim, keepdim](const Tensors& in) -> Tensors {
-                  return {call(in[0], dim, keepdim)};
-                };
-              }),
+          .build = WithAttributes(row.name, 1, {"dim", "keepdim"},
+                                  [row](const Attributes& attributes) {
+                                    if (row.dim_is_required)
+                                      RequireInts(attributes, "dim", row.name);
+                                    const std::optional<Dims> dim = DimsOrAll(attributes, row.name);
+                                    const bool keepdim =
+                                        GetBool(attributes, "keepdim", false, row.name);
+                                    return [call = row.call, dim,
+                                            keepdim](const Tensors& in) -> Tensors {
+                                      return {call(in[0], dim, keepdim)};
+                                    };
+                                  }),
           .reference = FoldReference(row.fold),
           .error_cases = std::move(errors),
       },

@@ -1,6 +1,8 @@
-// opinfo_db/ops/reference.h: naive loops over multi-indices, for references that share nothing with the engine's kernels.
+// opinfo_db/ops/reference.h: naive loops over multi-indices, for references that share nothing with
+// the engine's kernels.
 //
-//   Array transposed = FromIndices(x.dtype(), {x.dim(1), x.dim(0)}, [&](const Index& i) { return At(x, {i[1], i[0]}); });
+//   Array transposed = FromIndices(x.dtype(), {x.dim(1), x.dim(0)}, [&](const Index& i) { return
+//   At(x, {i[1], i[0]}); });
 #pragma once
 
 #include <algorithm>
@@ -47,7 +49,8 @@ inline Array FromIndices(DType dtype, const Shape& shape,
   return result;
 }
 
-// The values along `dim` through `index`, whose own entry at `dim` does not matter. Rank 0: its one value.
+// The values along `dim` through `index`, whose own entry at `dim` does not matter. Rank 0: its one
+// value.
 inline std::vector<double> Line(const Array& x, Index index, size_t dim) {
   if (x.rank() == 0) return {x.DoubleAt(0)};
   std::vector<double> line;

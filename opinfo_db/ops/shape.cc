@@ -2,7 +2,8 @@
 //
 //   BuildOperation("movedim", {{"source", 0}, {"destination", -1}})
 //
-// All are linear and copy elements, so a reference is only a map from an index of the result to one of the input.
+// All are linear and copy elements, so a reference is only a map from an index of the result to one
+// of the input.
 #include "engine/ops.h"
 #include "opinfo_db/entry.h"
 #include "opinfo_db/ops/build.h"
@@ -181,20 +182,21 @@ Registration TwoDims(const std::string& name, const std::string& from, const std
       where);
 }
 
-const Registration kTranspose = TwoDims(
-    "transpose", "dim0", "dim1", Transpose, "y = x with two axes swapped; dy likewise",
-    [](std::vector<size_t>& order, size_t a, size_t b) { std::swap(order[a], order[b]); });
-const Registration kMoveDim = TwoDims(
-    "movedim", "source", "destination", MoveDim,
-    "y = x with one axis moved, the others in their order; dy likewise",
-    [](std::vector<size_t>& order, size_t from, size_t to) {
-      order.erase(order.begin() + static_cast<std::ptrdiff_t>(from));
-      order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), from);
-    });
+const Registration kTranspose =
+    TwoDims("transpose", "dim0", "dim1", Transpose, "y = x with two axes swapped; dy likewise",
+            [](std::vector<size_t>& order, size_t a, size_t b) { std::swap(order[a], order[b]); });
+const Registration kMoveDim =
+    TwoDims("movedim", "source", "destination", MoveDim,
+            "y = x with one axis moved, the others in their order; dy likewise",
+            [](std::vector<size_t>& order, size_t from, size_t to) {
+              order.erase(order.begin() + static_cast<std::ptrdiff_t>(from));
+              order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), from);
+            });
 
 // unsqueeze and squeeze: an axis of size 1 comes or goes.
 Registration SizeOneAxis(const std::string& name, AttributeKind kind, const std::string& formula,
-                         Tensor (*call)(const Tensor&, int64_t), Shape (*shape)(const Array&, int64_t),
+                         Tensor (*call)(const Tensor&, int64_t),
+                         Shape (*shape)(const Array&, int64_t),
                          std::source_location where = std::source_location::current()) {
   return Registration(
       {
@@ -212,8 +214,7 @@ Registration SizeOneAxis(const std::string& name, AttributeKind kind, const std:
                                   }),
           .reference =
               [shape](std::span<const Array> inputs, const Attributes& attributes) {
-                return Reshaped(inputs[0],
-                                shape(inputs[0], RequireInt(attributes, "dim", kTag)));
+                return Reshaped(inputs[0], shape(inputs[0], RequireInt(attributes, "dim", kTag)));
               },
           .error_cases = {{.description = "dim past the end",
                            .inputs = {{DType::kF64, {3, 4}}},
@@ -225,13 +226,13 @@ Registration SizeOneAxis(const std::string& name, AttributeKind kind, const std:
       where);
 }
 
-const Registration kUnsqueeze = SizeOneAxis(
-    "unsqueeze", AttributeKind::kNewDim, "y = x with a new axis of size 1; dy likewise", Unsqueeze,
-    [](const Array& x, int64_t dim) {
-      Shape shape = x.shape();
-      shape.insert(shape.begin() + (dim < 0 ? dim + x.rank() + 1 : dim), 1);
-      return shape;
-    });
+const Registration kUnsqueeze =
+    SizeOneAxis("unsqueeze", AttributeKind::kNewDim, "y = x with a new axis of size 1; dy likewise",
+                Unsqueeze, [](const Array& x, int64_t dim) {
+                  Shape shape = x.shape();
+                  shape.insert(shape.begin() + (dim < 0 ? dim + x.rank() + 1 : dim), 1);
+                  return shape;
+                });
 const Registration kSqueeze = SizeOneAxis(
     "squeeze", AttributeKind::kDim, "y = x without the axis where its size is 1; dy likewise",
     Squeeze, [](const Array& x, int64_t dim) {

@@ -1,4 +1,5 @@
-// opinfo_db/ops/slicing.cc: parts of a tensor, reversed, padded or masked: narrow, slice, select, flip, constant_pad_nd, tril, triu.
+// opinfo_db/ops/slicing.cc: parts of a tensor, reversed, padded or masked: narrow, slice, select,
+// flip, constant_pad_nd, tril, triu.
 //
 //   BuildOperation("slice", {{"dim", 0}, {"start", 1}, {"end", -1}, {"step", 2}})   // x[1:-1:2]
 #include <algorithm>
@@ -36,7 +37,8 @@ std::vector<Array> NarrowReference(std::span<const Array> inputs, const Attribut
   int64_t start = RequireInt(attributes, "start", kTag);
   if (start < 0) start += SizeAlong(inputs[0], dim);
   std::vector<int64_t> positions;
-  for (int64_t i = 0; i < RequireInt(attributes, "length", kTag); ++i) positions.push_back(start + i);
+  for (int64_t i = 0; i < RequireInt(attributes, "length", kTag); ++i)
+    positions.push_back(start + i);
   return Picked(inputs[0], dim, positions);
 }
 
@@ -218,7 +220,8 @@ std::vector<Array> PadReference(std::span<const Array> inputs, const Attributes&
 
 const Registration kPad({
     .name = "constant_pad_nd",
-    .formula = "y = x between zeros, pad = (before, after) of the last axis, of the one before, ..; dy likewise",
+    .formula = "y = x between zeros, pad = (before, after) of the last axis, of the one before, "
+               "..; dy likewise",
     .source = Docs("nn.functional.pad"),
     .arguments = {{.name = "x"}},
     // None of the padded sizes (of axes of size 0, 1, 3, ..) is 2.
@@ -226,18 +229,18 @@ const Registration kPad({
                     .choices = {std::vector<int64_t>{1, 2}, std::vector<int64_t>{3, 0},
                                 std::vector<int64_t>{0, 4}}}},
     .min_rank = 1,
-    .build = WithAttributes(
-        "constant_pad_nd", 1, {"pad"},
-        [](const Attributes& attributes) {
-          const std::vector<int64_t> pad = PadPairs(attributes);
-          return [pad](const Tensors& in) -> Tensors {
-            Tensor y = in[0];
-            for (size_t i = 0; i < pad.size() / 2; ++i) {
-              y = Pad(y, -1 - static_cast<int64_t>(i), pad[2 * i], pad[2 * i + 1]);
-            }
-            return {y};
-          };
-        }),
+    .build = WithAttributes("constant_pad_nd", 1, {"pad"},
+                            [](const Attributes& attributes) {
+                              const std::vector<int64_t> pad = PadPairs(attributes);
+                              return [pad](const Tensors& in) -> Tensors {
+                                Tensor y = in[0];
+                                for (size_t i = 0; i < pad.size() / 2; ++i) {
+                                  y = Pad(y, -1 - static_cast<int64_t>(i), pad[2 * i],
+                                          pad[2 * i + 1]);
+                                }
+                                return {y};
+                              };
+                            }),
     .reference = PadReference,
     .error_cases = {{.description = "more pairs than axes",
                      .inputs = {{DType::kF64, {3}}},
@@ -270,19 +273,22 @@ Registration Triangle(const std::string& name, bool lower, Tensor (*call)(const 
               [lower](std::span<const Array> inputs, const Attributes& attributes) {
                 const Array& x = inputs[0];
                 const int64_t diagonal = GetInt(attributes, "diagonal", 0, kTag);
-                return std::vector<Array>{FromIndices(x.dtype(), x.shape(), [&](const Index& index) {
-                  const int64_t edge = index[index.size() - 2] + diagonal;
-                  const bool kept = lower ? index.back() <= edge : index.back() >= edge;
-                  return kept ? At(x, index) : 0.0;
-                })};
+                return std::vector<Array>{
+                    FromIndices(x.dtype(), x.shape(), [&](const Index& index) {
+                      const int64_t edge = index[index.size() - 2] + diagonal;
+                      const bool kept = lower ? index.back() <= edge : index.back() >= edge;
+                      return kept ? At(x, index) : 0.0;
+                    })};
               },
           .error_cases = {{.description = "one axis", .inputs = {{DType::kF64, {3}}}}},
       },
       where);
 }
 
-const Registration kTril = Triangle("tril", true, Tril, "y_ij = x_ij where j <= i + diagonal, else 0");
-const Registration kTriu = Triangle("triu", false, Triu, "y_ij = x_ij where j >= i + diagonal, else 0");
+const Registration kTril =
+    Triangle("tril", true, Tril, "y_ij = x_ij where j <= i + diagonal, else 0");
+const Registration kTriu =
+    Triangle("triu", false, Triu, "y_ij = x_ij where j >= i + diagonal, else 0");
 
 }  // namespace
 }  // namespace peelcheck

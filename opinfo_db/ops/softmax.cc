@@ -29,7 +29,8 @@ Registration SoftmaxEntry(const std::string& name, Tensor (*call)(const Tensor&,
       {
           .name = name,
           .formula = formula,
-          .source = "https://pytorch.org/docs/stable/generated/torch.nn.functional." + name + ".html",
+          .source =
+              "https://pytorch.org/docs/stable/generated/torch.nn.functional." + name + ".html",
           .arguments = {{.name = "x", .shape = "...", .domain = {.low = -3, .high = 3}}},
           .attributes = {{.name = "dim", .kind = AttributeKind::kDim}},
           .build = WithAttributes(name, 1, {"dim"},

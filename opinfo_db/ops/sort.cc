@@ -27,7 +27,9 @@ std::vector<Array> SortReference(std::span<const Array> inputs, const Attributes
   const Array& x = inputs[0];
   const size_t dim = WrapReferenceDim(GetInt(attributes, "dim", -1, "reference"), x);
   const bool descending = GetBool(attributes, "descending", false, "reference");
-  const auto place = [&](const Index& at) { return x.rank() > 0 ? static_cast<size_t>(at[dim]) : 0; };
+  const auto place = [&](const Index& at) {
+    return x.rank() > 0 ? static_cast<size_t>(at[dim]) : 0;
+  };
   return {FromIndices(x.dtype(), x.shape(),
                       [&](const Index& at) {
                         const std::vector<double> line = Line(x, at, dim);

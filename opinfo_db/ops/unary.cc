@@ -1,6 +1,7 @@
 // opinfo_db/ops/unary.cc: elementwise operations of one operand, one row each.
 //
-//   Row({"sin", Sin, "y = sin x; dy = cos x dx", {.low = -3, .high = 3}, [](double x) { return std::sin(x); }})
+//   Row({"sin", Sin, "y = sin x; dy = cos x dx", {.low = -3, .high = 3}, [](double x) { return
+//   std::sin(x); }})
 #include <cmath>
 
 #include "engine/ops.h"
@@ -34,13 +35,15 @@ Registration Row(Unary row, std::source_location where = std::source_location::c
       where);
 }
 
-// Kinks: points without a derivative. Lower ends: clear of the edge of the domain by more than a difference step.
+// Kinks: points without a derivative. Lower ends: clear of the edge of the domain by more than a
+// difference step.
 const Domain kPlain = {.low = -2, .high = 2};
 const Domain kPositive = {.low = 0.2, .high = 3};
 const Domain kKinkAtZero = {.low = -2, .high = 2, .kinks = {0}};
 const Domain kIntegersAreKinks = {.low = -2, .high = 2, .kinks = {-2, -1, 0, 1, 2}};
 
-// In place, but what is overwritten is the operation's own: a check's inputs must stay what they are.
+// In place, but what is overwritten is the operation's own: a check's inputs must stay what they
+// are.
 Tensor ExpOverClone(const Tensor& x) { return ExpInPlace(Clone(x)); }
 
 const Registration kRows[] = {

@@ -1,3 +1,9 @@
+// checks/engine_registry.cc: the engines that can be checked; declared in engine_under_test.h.
+//
+//   FindEngine("builtin")->make()   // a fresh engine
+//
+// Not called engine_under_test.cc: the build takes every file that ends in _test.cc for a test, and
+// would leave it out.
 #include "checks/engine_under_test.h"
 
 namespace peelcheck {
