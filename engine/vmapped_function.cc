@@ -70,6 +70,13 @@ Tensor ToInputDims(const Tensor& gradient, BatchDim gradient_dim, BatchDim input
   return MoveDim(EnsureBatchAtFront(gradient, gradient_dim, batch_size), 0, *input_dim);
 }
 
+// The cotangent of an output that all slots share: it belongs to them together, so one slot gets it and the others zeros. Given to each,
+// it would be counted once per slot when the gradients are summed over the batch.
+Tensor InFirstSlot(const Tensor& cotangent, int64_t batch_size) {
+  if (!cotangent.defined() || batch_size == 0) return Tensor();
+  return Pad(Unsqueeze(cotangent, 0), 0, 0, batch_size - 1);
+}
+
 }  // namespace
 
 VmappedFunction::VmappedFunction(Ref<const Function> function, const VmapInfo& info, BatchDims in_dims)
@@ -123,7 +130,11 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
   {
     FreshVmap fresh(info_);
     Context inner = ContextAccess::WithSaved(state.inner, fresh.Wrap(ctx.saved(), state.backward_dims), {});
-    Tensors wrapped = fresh.Wrap(cotangents, out_dims_);
+    Tensors wrapped;
+    for (size_t i = 0; i < cotangents.size(); ++i) {
+      wrapped.push_back(out_dims_[i].has_value() ? fresh.Wrap(cotangents[i], out_dims_[i])
+                                                 : fresh.Wrap(InFirstSlot(cotangents[i], info_.batch_size), 0));
+    }
     if (!function_->handles_undefined() && ContextAccess::MaterializeGrads(inner)) {
       MaterializeZeros(state.outputs, wrapped);
     }

@@ -113,7 +113,7 @@ bool SameSlot(const Transform& t, const std::vector<Array>& a, const std::vector
 }
 
 // The transforms from `level` inwards; `inputs` are those of the program there.
-void CheckLevel(const Entry& entry, const Case& c, size_t level, const std::vector<Array>& inputs, Violations& out) {
+void CheckLevel(const Entry& entry, const Case& c, size_t level, std::vector<Array> inputs, Violations& out) {
   if (level == c.program.stack.size()) {
     CheckArguments(entry, c, inputs, out);
     return;
@@ -123,6 +123,8 @@ void CheckLevel(const Entry& entry, const Case& c, size_t level, const std::vect
     CheckLevel(entry, c, level + 1, inputs, out);
     return;
   }
+  // Behind a program's own inputs stand the tangents and cotangents of the transforms around it.
+  inputs.resize(std::min(inputs.size(), t.in_dims.size()));
   std::vector<std::vector<Array>> slots;
   for (int64_t b = 0; b < t.batch_size && out.empty(); ++b) {
     slots.push_back(SlotOf(t, inputs, b));

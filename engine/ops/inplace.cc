@@ -13,6 +13,8 @@ namespace {
 
 // Copies `values` over x's elements, whatever x's strides are.
 void Overwrite(const Array& target, const Array& values, const std::string& tag) {
+  // Also: the strides of an empty array are 0 without anything being expanded.
+  if (target.size() == 0) return;
   for (size_t axis = 0; axis < target.shape().size(); ++axis) {
     if (target.shape()[axis] > 1 && target.strides()[axis] == 0) {
       ThrowFailedPrecondition(absl::StrCat("[", tag, "] the tensor is expanded along axis ", axis,
@@ -24,7 +26,6 @@ void Overwrite(const Array& target, const Array& values, const std::string& tag)
     using V = decltype(tag_value);
     V* out = writable.mutable_data<V>();
     const V* in = values.data<V>();
-    if (target.size() == 0) return;
     ForEachRun(LoopAxes<1>(target.shape(), {&target}), [&](int64_t n, const auto& offset, const auto& step) {
       for (int64_t i = 0; i < n; ++i) out[offset[0] + i * step[0]] = in[i];
       in += n;
