@@ -111,9 +111,9 @@ std::vector<std::string> ClosestNames(const std::string& name, std::span<const s
   return closest;
 }
 
-Registration::Registration(Entry entry, std::source_location where) {
-  entry.file = where.file_name();
-  entry.line = static_cast<int>(where.line());
+Registration::Registration(Entry entry, SourceLocation where) {
+  entry.file = where.file;
+  entry.line = where.line;
   if (const Entry* other = FindEntry(entry.name)) {
     ThrowInvalidArgument(absl::StrCat("[registry] `", entry.name, "` is registered at ",
                                       other->file, ":", other->line, " and at ", entry.file, ":",

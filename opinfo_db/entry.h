@@ -12,7 +12,6 @@
 #pragma once
 
 #include <functional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -123,10 +122,17 @@ TensorFn BuildOperation(const std::string& op, const Attributes& attributes);
 // The closest registered names, by edit distance, at most three.
 std::vector<std::string> ClosestNames(const std::string& name, std::span<const std::string> known);
 
+// Where a call is written: std::source_location, which clang 14 does not have.
+struct SourceLocation {
+  const char* file = "";
+  int line = 0;
+  static constexpr SourceLocation Current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
 // Registers an entry at the place where it is written.
 class Registration {
  public:
-  explicit Registration(Entry entry, std::source_location where = std::source_location::current());
+  explicit Registration(Entry entry, SourceLocation where = SourceLocation::Current());
 };
 
 // -- what many entries need ------------------------------------------------------------------------------------------------------

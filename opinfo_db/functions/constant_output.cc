@@ -44,7 +44,7 @@ class ConstantOutputGenVmap : public ConstantOutputRules {
 
 template <typename F>
 Registration Constant(const std::string& name, const std::string& pins_down,
-                      std::source_location where = std::source_location::current()) {
+                      SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "y = x^2, c = (0.5, -1.5, 2.5); dy = 2x dx, dc = 0",

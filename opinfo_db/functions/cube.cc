@@ -61,7 +61,7 @@ class CubeGenVmapFunction : public CubeRules {
 
 Registration Cube(const std::string& name, const std::string& source, const std::string& pins_down,
                   Tensors (*call)(const Tensor&),
-                  std::source_location where = std::source_location::current()) {
+                  SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "y = x^3, s = 3x^2; dy = 3x^2 dx, ds = 6x dx",

@@ -56,7 +56,7 @@ class ExpInPlaceGenVmapFunction : public ExpInPlaceRules {
 
 Registration InPlace(const std::string& name, const std::string& source,
                      const std::string& pins_down, Tensor (*call)(const Tensor&),
-                     std::source_location where = std::source_location::current()) {
+                     SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "y = e^x, written over a clone of x; dy = y dx",

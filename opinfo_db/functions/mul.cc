@@ -73,7 +73,7 @@ class MulGenVmapFunction : public MulRules {
 
 Registration Product(const std::string& name, const std::string& source,
                      const std::string& pins_down, Tensor (*call)(const Tensor&, const Tensor&),
-                     std::source_location where = std::source_location::current()) {
+                     SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "z = x y, broadcast; dz = y dx + x dy",

@@ -53,7 +53,7 @@ const Registration kNestedCubeOfMul({
 
 Registration SquareVia(const std::string& name, const std::string& pins_down,
                        Tensor (*multiply)(const Tensor&, const Tensor&),
-                       std::source_location where = std::source_location::current()) {
+                       SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "y = x x; dy = 2x dx, of which each operand has half",

@@ -54,7 +54,7 @@ class ReturnsInputGenVmapFunction : public ReturnsInputRules {
 
 Registration AsItIs(const std::string& name, const std::string& pins_down,
                     std::function<Tensors(const Tensors&)> call,
-                    std::source_location where = std::source_location::current()) {
+                    SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "u = x itself, v = x y; du = dx, dv = y dx + x dy",

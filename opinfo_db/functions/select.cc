@@ -91,7 +91,7 @@ std::vector<Array> RowReference(std::span<const Array> inputs, const Attributes&
 template <typename F>
 Registration Row(const std::string& name, const std::string& shape, AttributeSpec idx,
                  const std::string& pins_down, Attributes outside,
-                 std::source_location where = std::source_location::current()) {
+                 SourceLocation where = SourceLocation::Current()) {
   return Registration({.name = name,
                        .formula = "y = x[idx]; dy = dx[idx]",
                        .source = "PyTorch autograd_function_db: " + name + "AutogradFunction",

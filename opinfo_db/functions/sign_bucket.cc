@@ -36,7 +36,7 @@ class SignBucketGenVmap : public Function {
 
 template <typename F>
 Registration Bucket(const std::string& name, const std::string& pins_down,
-                    std::source_location where = std::source_location::current()) {
+                    SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "k = -1, 0 or 1 (i64), the sign of x; no derivative",

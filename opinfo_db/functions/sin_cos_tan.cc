@@ -56,7 +56,7 @@ class SinCosTan3GenVmap : public SinCosTanRules {
 
 template <typename F>
 Registration Three(const std::string& name, const std::string& pins_down,
-                   std::source_location where = std::source_location::current()) {
+                   SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula = "s = sin x, c = cos x, t = tan x; ds = c dx, dc = -s dx, dt = (1 + t^2) dx",

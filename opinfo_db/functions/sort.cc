@@ -130,7 +130,7 @@ std::vector<Array> SortReference(std::span<const Array> inputs, const Attributes
 
 Registration Sorting(const std::string& name, const std::string& source,
                      const std::string& pins_down, Tensors (*call)(const Tensor&, int64_t),
-                     std::source_location where = std::source_location::current()) {
+                     SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {.name = name,
        .formula =

@@ -103,7 +103,7 @@ using TakeCall = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, int64_t
 
 Registration Taking(const std::string& name, const std::string& source,
                     const std::string& pins_down, TakeCall call,
-                    std::source_location where = std::source_location::current()) {
+                    SourceLocation where = SourceLocation::Current()) {
   const ArraySpec x = {DType::kF64, {3, 4}}, index = {DType::kI64, {3, 4}},
                   short_index = {DType::kI64, {3, 1}};
   return Registration(

@@ -36,7 +36,7 @@ struct Binary {
   double (*reference)(double, double);
 };
 
-Registration Row(Binary row, std::source_location where = std::source_location::current()) {
+Registration Row(Binary row, SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = row.name,
@@ -65,7 +65,7 @@ const Registration kRows[] = {
 
 // add and sub take PyTorch's `alpha`: z = x + alpha y.
 Registration AddLike(const std::string& name, double sign,
-                     std::source_location where = std::source_location::current()) {
+                     SourceLocation where = SourceLocation::Current()) {
   const std::string op = sign > 0 ? "+" : "-";
   return Registration(
       {

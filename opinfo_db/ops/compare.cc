@@ -27,7 +27,7 @@ Reference BoolReference(bool (*compare)(double, double)) {
   };
 }
 
-Registration Row(Comparison row, std::source_location where = std::source_location::current()) {
+Registration Row(Comparison row, SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = row.name,

@@ -61,7 +61,7 @@ void RequireRank(const std::string& name, const char* which, const Tensor& tenso
                                     " (matmul takes any)"));
 }
 
-Registration Row(Product row, std::source_location where = std::source_location::current()) {
+Registration Row(Product row, SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = row.name,

@@ -93,7 +93,7 @@ struct Reduction {
   bool dim_is_required = false;
 };
 
-Registration Row(Reduction row, std::source_location where = std::source_location::current()) {
+Registration Row(Reduction row, SourceLocation where = SourceLocation::Current()) {
   std::vector<ErrorCase> errors = DimErrors();
   errors.push_back({.description = "a dim twice",
                     .inputs = {{DType::kF64, {3, 4}}},

@@ -145,7 +145,7 @@ const Registration kPermute({
 Registration TwoDims(const std::string& name, const std::string& from, const std::string& to,
                      Tensor (*call)(const Tensor&, int64_t, int64_t), const std::string& formula,
                      void (*reorder)(std::vector<size_t>&, size_t, size_t),
-                     std::source_location where = std::source_location::current()) {
+                     SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = name,
@@ -197,7 +197,7 @@ const Registration kMoveDim =
 Registration SizeOneAxis(const std::string& name, AttributeKind kind, const std::string& formula,
                          Tensor (*call)(const Tensor&, int64_t),
                          Shape (*shape)(const Array&, int64_t),
-                         std::source_location where = std::source_location::current()) {
+                         SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = name,

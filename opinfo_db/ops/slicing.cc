@@ -253,7 +253,7 @@ const Registration kPad({
 // tril keeps column <= row + diagonal, triu column >= row + diagonal.
 Registration Triangle(const std::string& name, bool lower, Tensor (*call)(const Tensor&, int64_t),
                       const std::string& formula,
-                      std::source_location where = std::source_location::current()) {
+                      SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = name,

@@ -24,7 +24,7 @@ Reference SoftmaxReference(bool log) {
 
 Registration SoftmaxEntry(const std::string& name, Tensor (*call)(const Tensor&, int64_t), bool log,
                           const std::string& formula,
-                          std::source_location where = std::source_location::current()) {
+                          SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = name,

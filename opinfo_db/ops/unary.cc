@@ -20,7 +20,7 @@ struct Unary {
 };
 
 // A function, so that its caller's line, that of the row, is the entry's.
-Registration Row(Unary row, std::source_location where = std::source_location::current()) {
+Registration Row(Unary row, SourceLocation where = SourceLocation::Current()) {
   return Registration(
       {
           .name = row.name,
