@@ -46,7 +46,10 @@ Answer Evaluate(const std::string& text, EngineUnderTest& engine) {
   absl::StatusOr<ProgramWithInputs> parsed = ProgramFromText(text);
   if (!parsed.ok()) return ErrorAnswer(parsed.status(), kExitUsage);
   try {
-    BuildOperation(parsed->program.op, parsed->program.attributes);
+    const TensorFn operation = BuildOperation(parsed->program.op, parsed->program.attributes);
+    // A wrong number of inputs is a mistake of the program's writer, and told apart from what the engine refuses.
+    const NamedOperation* named = operation.target<NamedOperation>();
+    if (named != nullptr && named->arity >= 0) InputCounts(parsed->program, named->arity, parsed->inputs);
   } catch (const Error& error) {
     return ErrorAnswer(absl::InvalidArgumentError(error.what()), kExitUsage);
   }

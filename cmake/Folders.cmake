@@ -18,9 +18,11 @@ function(peelcheck_folder name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE PEELCHECK_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  # The kernels are plain loops that the compiler vectorises; the vocabulary and the reports wait for the compiler, not for the processor.
   if(name STREQUAL "engine")
-    # The kernels are plain loops that the compiler vectorises.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+  elseif(NOT name MATCHES "generators|checks")
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()
 
@@ -53,6 +55,7 @@ function(peelcheck_folder_test name)
   endif()
   peelcheck_program(${name}_test SOURCES ${sources} FOLDERS ${ARG_FOLDERS})
   target_link_libraries(${name}_test PRIVATE GTest::gtest GTest::gtest_main ${ARG_LINKS})
+  target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
   # Listing is quick; 60 s are for a sanitizer build on a busy machine, where the default of 5 s fails.
   gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${name}." PROPERTIES LABELS unit TIMEOUT 300)

@@ -30,6 +30,9 @@ if(PEELCHECK_SANITIZE)
   add_link_options(-fsanitize=${PEELCHECK_SANITIZE})
 endif()
 
+# __FILE__ without the folder of the checkout: reports and tests name files from the repository's root.
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

@@ -3,8 +3,8 @@
 //   build/release/example_deliberate_bug                      finds it, shrinks it, prints how to replay it; exits 1
 //   build/release/example_deliberate_bug replay TOKEN|FILE    the printed command
 //
-// `LogQuotient` is z = log(x / y) with broadcasting. Its backward forgets to sum the gradient of `y` over the axes along which y was
-// broadcast with a weight: it uses the mean. The first derivative is right wherever nothing is broadcast.
+// `LogQuotient` is z = log(x / y) with broadcasting. Its backward weighs the gradient of a y that was broadcast as if z were a mean over the
+// axes along which y was repeated: right wherever nothing is broadcast, which is where hand-written tests look.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

@@ -157,7 +157,7 @@ void TerminalSink::End(const RunEnd& end) {
   out_ << absl::StrFormat("engine %s, seed %d: %d cells, %d cases, %d comparisons in %.1f s; ", info_.engine, info_.seed,
                           end.cells, end.cases, end.comparisons, end.seconds);
   for (const auto& [name, count] : verdicts_) {
-    if (name != "pass" && count > 0) out_ << count << " " << name << ", ";
+    if (name != "pass" && count > 0) out_ << count << (count == 1 ? " case " : " cases ") << name << ", ";
   }
   out_ << (end.mismatches == 0 ? Coloured("no mismatch", kGreen)
                                : Coloured(absl::StrCat(end.mismatches, end.mismatches == 1 ? " mismatch" : " mismatches"), kRed))
