@@ -41,6 +41,8 @@ class Ref {
   Ref(const Ref<U>& other) : object_(other.get()) {
     Acquire();
   }
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+  Ref(Ref<U>&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
@@ -54,6 +56,8 @@ class Ref {
   friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
 
  private:
+  template <typename U>
+  friend class Ref;
   void Acquire() const {
     if (object_ != nullptr) object_->references_.fetch_add(1, std::memory_order_relaxed);
   }
