@@ -1,4 +1,5 @@
-// The main job: cells and cases per second, all operations x named checks, with one job and with two.
+// The main job: cells and cases per second, all operations x named checks, with one job and with
+// two.
 //
 //   build/release/main_job_bench
 //   build/release/main_job_bench --benchmark_filter=autograd   the custom functions only
@@ -33,8 +34,10 @@ void RunJob(benchmark::State& state, RunOptions options) {
     cells += end->cells;
     cases += end->cases;
   }
-  state.counters["cells/s"] = benchmark::Counter(static_cast<double>(cells), benchmark::Counter::kIsRate);
-  state.counters["cases/s"] = benchmark::Counter(static_cast<double>(cases), benchmark::Counter::kIsRate);
+  state.counters["cells/s"] =
+      benchmark::Counter(static_cast<double>(cells), benchmark::Counter::kIsRate);
+  state.counters["cases/s"] =
+      benchmark::Counter(static_cast<double>(cases), benchmark::Counter::kIsRate);
 }
 
 void RegisterAll() {
@@ -48,8 +51,11 @@ void RegisterAll() {
       if (entry->custom_function) autograd.ops.push_back(entry->name);
     }
     const std::string suffix = "/jobs:" + std::to_string(jobs);
-    for (const auto& [name, options] : {std::pair{"everything", everything}, std::pair{"autograd_functions", autograd}}) {
-      benchmark::RegisterBenchmark((name + suffix).c_str(), RunJob, options)->Unit(benchmark::kMillisecond)->UseRealTime();
+    for (const auto& [name, options] :
+         {std::pair{"everything", everything}, std::pair{"autograd_functions", autograd}}) {
+      benchmark::RegisterBenchmark((name + suffix).c_str(), RunJob, options)
+          ->Unit(benchmark::kMillisecond)
+          ->UseRealTime();
     }
   }
 }

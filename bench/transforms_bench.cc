@@ -1,7 +1,8 @@
-// The cost of a transform of one small operation: mul of f64 [4] with [3, 4], as a built-in, and as a custom function with a written
-// and with a generated vmap rule.
+// The cost of a transform of one small operation: mul of f64 [4] with [3, 4], as a built-in, and as
+// a custom function with a written and with a generated vmap rule.
 //
-//   build/release/transforms_bench --benchmark_repetitions=5 --benchmark_report_aggregates_only=true
+//   build/release/transforms_bench --benchmark_repetitions=5
+//   --benchmark_report_aggregates_only=true
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -14,7 +15,8 @@ namespace {
 
 Tensor Ramp(const Shape& shape) {
   Array array = Array::Zeros(DType::kF64, shape);
-  for (int64_t i = 0; i < array.size(); ++i) array.SetDouble(i, 0.25 + 0.5 * static_cast<double>(i));
+  for (int64_t i = 0; i < array.size(); ++i)
+    array.SetDouble(i, 0.25 + 0.5 * static_cast<double>(i));
   return Tensor::FromArray(std::move(array));
 }
 
@@ -42,7 +44,8 @@ Tensors InputsFor(const std::string& word) {
 std::vector<Transform> StackOf(std::string word) {
   std::vector<Transform> stack;
   while (!word.empty()) {
-    for (const TransformKind kind : {TransformKind::kVmap, TransformKind::kVjp, TransformKind::kJvp}) {
+    for (const TransformKind kind :
+         {TransformKind::kVmap, TransformKind::kVjp, TransformKind::kJvp}) {
       const std::string name = TransformName(kind);
       if (word.rfind(name, 0) != 0) continue;
       stack.push_back({.kind = kind});
@@ -62,7 +65,8 @@ void RegisterAll() {
   for (const char* op : {"mul", "OpaqueMul", "MulGenVmap"}) {
     for (const char* word : {"", "vjp", "vjpvjp", "jvp", "vmap", "vmapvjp", "vmapvjpvjp"}) {
       const std::string name = std::string(op) + "/" + (*word == '\0' ? "forward" : word);
-      benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { RunWord(state, op, word); });
+      benchmark::RegisterBenchmark(name.c_str(),
+                                   [=](benchmark::State& state) { RunWord(state, op, word); });
     }
   }
 }

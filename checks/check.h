@@ -2,8 +2,9 @@
 //
 //   FindCheck("vmapvjp")->word == {kVmap, kVjp}
 //
-// A check of `t q` peels the outermost transform t: an oracle stands in for it while the engine runs q. By induction over depth
-// every nesting is covered, and a fault shows first at the shortest stack that contains it.
+// A check of `t q` peels the outermost transform t: an oracle stands in for it while the engine
+// runs q. By induction over depth every nesting is covered, and a fault shows first at the shortest
+// stack that contains it.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,8 @@ struct Check {
   std::string description;               // which oracle compares what
 };
 
-// value grad vjp vjpvjp jvp vmap vmapvjp vmapvjpvjp vmapjvp vjpvmap jvpvjp vjpjvp jvpjvp vmapvmap jvpvmap, in this order.
+// value grad vjp vjpvjp jvp vmap vmapvjp vmapvjpvjp vmapjvp vjpvmap jvpvjp vjpjvp jvpjvp vmapvmap
+// jvpvmap, in this order.
 const std::vector<Check>& NamedChecks();
 // The named checks and every other word up to `depth`.
 std::vector<Check> ChecksToDepth(int depth);

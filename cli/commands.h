@@ -1,6 +1,7 @@
 // cli/commands.h: the subcommands of the peelcheck program; one file each, cli/<name>.cc.
 //
-// A command adds itself to the program; when it was chosen on the command line its callback runs and leaves its exit code.
+// A command adds itself to the program; when it was chosen on the command line its callback runs
+// and leaves its exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>

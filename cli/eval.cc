@@ -31,14 +31,16 @@ const char* StatusClass(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument: return ErrorClassName(ErrorClass::kInvalidArgument);
     case absl::StatusCode::kUnimplemented: return ErrorClassName(ErrorClass::kUnimplemented);
-    case absl::StatusCode::kFailedPrecondition: return ErrorClassName(ErrorClass::kFailedPrecondition);
+    case absl::StatusCode::kFailedPrecondition:
+      return ErrorClassName(ErrorClass::kFailedPrecondition);
     default: return ErrorClassName(ErrorClass::kInternal);
   }
 }
 
 Answer ErrorAnswer(const absl::Status& status, int exit_code) {
   const std::string message(status.message());
-  const nlohmann::ordered_json json = {{"error", {{"class", StatusClass(status)}, {"message", message}}}};
+  const nlohmann::ordered_json json = {
+      {"error", {{"class", StatusClass(status)}, {"message", message}}}};
   return {json.dump(), message, exit_code};
 }
 
@@ -47,9 +49,11 @@ Answer Evaluate(const std::string& text, EngineUnderTest& engine) {
   if (!parsed.ok()) return ErrorAnswer(parsed.status(), kExitUsage);
   try {
     const TensorFn operation = BuildOperation(parsed->program.op, parsed->program.attributes);
-    // A wrong number of inputs is a mistake of the program's writer, and told apart from what the engine refuses.
+    // A wrong number of inputs is a mistake of the program's writer, and told apart from what the
+    // engine refuses.
     const NamedOperation* named = operation.target<NamedOperation>();
-    if (named != nullptr && named->arity >= 0) InputCounts(parsed->program, named->arity, parsed->inputs);
+    if (named != nullptr && named->arity >= 0)
+      InputCounts(parsed->program, named->arity, parsed->inputs);
   } catch (const Error& error) {
     return ErrorAnswer(absl::InvalidArgumentError(error.what()), kExitUsage);
   }
@@ -60,7 +64,9 @@ Answer Evaluate(const std::string& text, EngineUnderTest& engine) {
   return {json.dump(), "", kExitOk};
 }
 
-bool Blank(const std::string& line) { return line.find_first_not_of(" \t\r\n") == std::string::npos; }
+bool Blank(const std::string& line) {
+  return line.find_first_not_of(" \t\r\n") == std::string::npos;
+}
 
 // One program, over as many lines as it likes, or one program per line.
 int EvaluateText(const std::string& text, EngineUnderTest& engine) {
@@ -85,7 +91,8 @@ int EvaluateText(const std::string& text, EngineUnderTest& engine) {
 
 int Eval(const std::string& file, const std::string& engine_name) {
   const EngineInfo* info = FindEngine(engine_name);
-  if (info == nullptr) return UsageError("unknown engine \"" + engine_name + "\"; see `peelcheck list engines`");
+  if (info == nullptr)
+    return UsageError("unknown engine \"" + engine_name + "\"; see `peelcheck list engines`");
   std::string text;
   if (file == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -94,7 +101,9 @@ int Eval(const std::string& file, const std::string& engine_name) {
     if (!input) return UsageError("cannot read " + file + "; give a file, or - for standard input");
     text.assign(std::istreambuf_iterator<char>(input), {});
   }
-  if (Blank(text)) return UsageError("the input is empty; expected a program as JSON, see `peelcheck eval --help`");
+  if (Blank(text))
+    return UsageError(
+        "the input is empty; expected a program as JSON, see `peelcheck eval --help`");
   return EvaluateText(text, *info->make());
 }
 
@@ -106,16 +115,25 @@ void AddEvalCommand(CLI::App& app, int* exit_code) {
     std::string engine = "builtin";
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("eval", "Run programs written as JSON and print their outputs");
-  command->add_option("file", options->file, "A file with one program, or one per line; - for standard input")->required();
+  CLI::App* command =
+      app.add_subcommand("eval", "Run programs written as JSON and print their outputs");
+  command
+      ->add_option("file", options->file,
+                   "A file with one program, or one per line; - for standard input")
+      ->required();
   command->add_option("--engine", options->engine, "Which engine runs them")->capture_default_str();
   command->footer(
-      "A program names an operation, its attributes, a stack of transforms (outermost first) and its inputs:\n"
+      "A program names an operation, its attributes, a stack of transforms (outermost first) and "
+      "its inputs:\n"
       "  {\"op\":\"mul\",\"stack\":[{\"kind\":\"vjp\",\"argnums\":[0]}],\"inputs\":[\n"
-      "    {\"dtype\":\"f64\",\"shape\":[3],\"data\":[1,2,3]},{\"dtype\":\"f64\",\"shape\":[],\"data\":[4]},\n"
+      "    "
+      "{\"dtype\":\"f64\",\"shape\":[3],\"data\":[1,2,3]},{\"dtype\":\"f64\",\"shape\":[],\"data\":"
+      "[4]},\n"
       "    {\"dtype\":\"f64\",\"shape\":[3],\"data\":[1,1,1]}]}\n"
-      "Inputs of jvp: primals, then tangents in argnum order. Inputs of vjp: primals, then cotangents of the floating outputs.\n"
-      "Answer: {\"outputs\":[..]} or {\"error\":{\"class\":..,\"message\":..}}; exit 1 for an error of the engine, 2 for a\n"
+      "Inputs of jvp: primals, then tangents in argnum order. Inputs of vjp: primals, then "
+      "cotangents of the floating outputs.\n"
+      "Answer: {\"outputs\":[..]} or {\"error\":{\"class\":..,\"message\":..}}; exit 1 for an "
+      "error of the engine, 2 for a\n"
       "program that makes no sense. With one program per line, an error does not stop the rest.\n"
       "Examples:\n  peelcheck eval programs.jsonl\n  echo '{\"op\":..}' | peelcheck eval -");
   command->callback([options, exit_code] { *exit_code = Eval(options->file, options->engine); });

@@ -30,7 +30,8 @@ Json ListOps() {
 
 Json ListChecks() {
   Json rows = Json::array();
-  for (const Check& check : NamedChecks()) rows.push_back({{"name", check.name}, {"description", check.description}});
+  for (const Check& check : NamedChecks())
+    rows.push_back({{"name", check.name}, {"description", check.description}});
   return rows;
 }
 
@@ -43,8 +44,9 @@ Json ListEngines() {
 }
 
 Json ListDTypes() {
-  return Json::array({{{"name", "f64"}, {"description", "IEEE double: compared with finite differences"}},
-                      {{"name", "f32"}, {"description", "IEEE single: compared with the same program in f64"}}});
+  return Json::array(
+      {{{"name", "f64"}, {"description", "IEEE double: compared with finite differences"}},
+       {{"name", "f32"}, {"description", "IEEE single: compared with the same program in f64"}}});
 }
 
 void Print(const Json& rows, bool json) {

@@ -19,15 +19,19 @@ namespace {
 
 int Main(int argc, char** argv) {
   program_path = argv[0];
-  CLI::App app{"Checks engines of composable function transforms (grad, vjp, jvp, vmap, nested) against independent oracles."};
+  CLI::App app{
+      "Checks engines of composable function transforms (grad, vjp, jvp, vmap, nested) against "
+      "independent oracles."};
   app.name("peelcheck");
   app.set_version_flag("--version", std::string("peelcheck ") + PEELCHECK_VERSION);
   app.require_subcommand(1);
-  app.footer("Examples:\n"
-             "  peelcheck run                                   all operations, all named checks\n"
-             "  peelcheck run --op 'Opaque*' --check vmapvjp    some of them\n"
-             "  peelcheck list ops\n"
-             "Exit codes: 0 ok, 1 mismatches, 2 usage, 3 nothing was compared, 4 a report could not be written.");
+  app.footer(
+      "Examples:\n"
+      "  peelcheck run                                   all operations, all named checks\n"
+      "  peelcheck run --op 'Opaque*' --check vmapvjp    some of them\n"
+      "  peelcheck list ops\n"
+      "Exit codes: 0 ok, 1 mismatches, 2 usage, 3 nothing was compared, 4 a report could not be "
+      "written.");
   int exit_code = kExitOk;
   AddRunCommand(app, &exit_code);
   AddListCommand(app, &exit_code);
@@ -35,9 +39,11 @@ int Main(int argc, char** argv) {
   AddReplayCommand(app, &exit_code);
   // Of a wrong command CLI11 would only say that one is missing.
   if (argc > 1 && argv[1][0] != '-') {
-    const std::vector<CLI::App*> commands = app.get_subcommands([&](CLI::App* c) { return c->get_name() == argv[1]; });
+    const std::vector<CLI::App*> commands =
+        app.get_subcommands([&](CLI::App* c) { return c->get_name() == argv[1]; });
     if (commands.empty()) {
-      return UsageError(std::string("unknown command \"") + argv[1] + "\"; expected run, list, eval or replay: see `peelcheck --help`");
+      return UsageError(std::string("unknown command \"") + argv[1] +
+                        "\"; expected run, list, eval or replay: see `peelcheck --help`");
     }
   }
   try {

@@ -1,4 +1,5 @@
-// The built program, end to end: exit codes, text and files on good and bad input. Its path comes as PEELCHECK_BINARY.
+// The built program, end to end: exit codes, text and files on good and bad input. Its path comes
+// as PEELCHECK_BINARY.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -44,17 +45,20 @@ class Program : public testing::Test {
   Result Run(const std::string& arguments, const std::string& input = "") const {
     const fs::path in = folder_ / "stdin", out = folder_ / "stdout", err = folder_ / "stderr";
     std::ofstream(in, std::ios::binary) << input;
-    const std::string command = std::string(PEELCHECK_BINARY) + " " + arguments + " <" + in.string() + " >" + out.string() + " 2>" + err.string();
+    const std::string command = std::string(PEELCHECK_BINARY) + " " + arguments + " <" +
+                                in.string() + " >" + out.string() + " 2>" + err.string();
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadFile(out), ReadFile(err)};
   }
 
   // Exit 2, one line on stderr that says `message`.
-  void ExpectUsageError(const std::string& arguments, const std::string& message, const std::string& input = "") const {
+  void ExpectUsageError(const std::string& arguments, const std::string& message,
+                        const std::string& input = "") const {
     const Result result = Run(arguments, input);
     EXPECT_EQ(result.exit_code, 2) << arguments;
     EXPECT_NE(result.err.find(message), std::string::npos) << arguments << ": " << result.err;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << arguments << ": " << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1)
+        << arguments << ": " << result.err;
   }
 
   fs::path folder_;
@@ -113,7 +117,8 @@ TEST_F(Program, DepthAddsEveryWord) {
   }
   for (const char* outer : {"grad", "vjp", "jvp", "vmap"}) {
     for (const char* inner : {"grad", "vjp", "jvp", "vmap"}) {
-      EXPECT_EQ(std::count(checks.begin(), checks.end(), std::string(outer) + inner), 1) << outer << inner;
+      EXPECT_EQ(std::count(checks.begin(), checks.end(), std::string(outer) + inner), 1)
+          << outer << inner;
     }
   }
 }
@@ -189,12 +194,17 @@ TEST_F(Program, EvalTellsMistakesOfTheProgramFromRefusalsOfTheEngine) {
   ExpectUsageError("eval -", "expected", "{\"op\":\"mul\"");
   ExpectUsageError("eval -", "nosuchop", R"({"op":"nosuchop","inputs":[]})");
   ExpectUsageError("eval -", "expected 2", R"({"op":"mul","inputs":[]})");
-  ExpectUsageError("eval -", "1 numbers for shape [3]", R"({"op":"neg","inputs":[{"dtype":"f64","shape":[3],"data":[1]}]})");
-  ExpectUsageError("eval -", "expected a size", R"({"op":"neg","inputs":[{"dtype":"f64","shape":[99999999999],"data":[1]}]})");
+  ExpectUsageError("eval -", "1 numbers for shape [3]",
+                   R"({"op":"neg","inputs":[{"dtype":"f64","shape":[3],"data":[1]}]})");
+  ExpectUsageError("eval -", "expected a size",
+                   R"({"op":"neg","inputs":[{"dtype":"f64","shape":[99999999999],"data":[1]}]})");
   ExpectUsageError("eval -", "empty", "");
-  const Result refused = Run("eval -", R"({"op":"sum","attributes":{"dim":7},"inputs":[{"dtype":"f64","shape":[1],"data":[1]}]})");
+  const Result refused = Run(
+      "eval -",
+      R"({"op":"sum","attributes":{"dim":7},"inputs":[{"dtype":"f64","shape":[1],"data":[1]}]})");
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_EQ(Json::parse(refused.out)["error"]["message"], "[sum] dim=7 for an input of rank 1; expected -1..0");
+  EXPECT_EQ(Json::parse(refused.out)["error"]["message"],
+            "[sum] dim=7 for an input of rank 1; expected -1..0");
 }
 
 TEST_F(Program, ReplayOfATokenRunsOneCase) {
@@ -207,11 +217,14 @@ TEST_F(Program, CtrlCWritesTheReportSoFar) {
   const pid_t child = fork();
   if (child == 0) {
     std::freopen("/dev/null", "w", stdout);
-    execl(PEELCHECK_BINARY, "peelcheck", "run", "--samples", "100000", "--jobs", "1", "--out", Out().c_str(), nullptr);
+    execl(PEELCHECK_BINARY, "peelcheck", "run", "--samples", "100000", "--jobs", "1", "--out",
+          Out().c_str(), nullptr);
     _exit(127);
   }
   // Until the first cell is told, so that there is something to keep.
-  for (int i = 0; i < 3000 && ReadFile(Out() + "/results.jsonl").find("\"cell\"") == std::string::npos; ++i) ::usleep(10000);
+  for (int i = 0;
+       i < 3000 && ReadFile(Out() + "/results.jsonl").find("\"cell\"") == std::string::npos; ++i)
+    ::usleep(10000);
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);
@@ -224,7 +237,8 @@ TEST_F(Program, CtrlCWritesTheReportSoFar) {
 
 // The example with a deliberate bug: found, shrunk, and replayed by the command that it prints.
 TEST_F(Program, TheDeliberateBugIsFoundShrunkAndReplayed) {
-  const std::string example = (fs::path(PEELCHECK_BINARY).parent_path() / "example_deliberate_bug").string();
+  const std::string example =
+      (fs::path(PEELCHECK_BINARY).parent_path() / "example_deliberate_bug").string();
   if (!fs::exists(example)) GTEST_FAIL() << example << " is not built";
   const auto run = [&](const std::string& command) {
     const std::string out = (folder_ / "example").string();
@@ -241,7 +255,9 @@ TEST_F(Program, TheDeliberateBugIsFoundShrunkAndReplayed) {
   // The same numbers: what the first report said up to its own way of shrinking is said again.
   const size_t engine_line = report.find("engine builtin: ");
   ASSERT_NE(engine_line, std::string::npos);
-  EXPECT_NE(again.find(report.substr(engine_line, report.find('\n', engine_line) - engine_line)), std::string::npos) << again;
+  EXPECT_NE(again.find(report.substr(engine_line, report.find('\n', engine_line) - engine_line)),
+            std::string::npos)
+      << again;
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ int Replay(const std::string& what, RunOptions run) {
     return FinishRun(ReplayCase(text, run, sink), **reports);
   }
   if (what.find(':') == std::string::npos) {
-    return UsageError("\"" + what + "\" is no file and no token; expected a mismatch file or peelcheck-1:op:check:dtype:seed:case");
+    return UsageError("\"" + what +
+                      "\" is no file and no token; expected a mismatch file or "
+                      "peelcheck-1:op:check:dtype:seed:case");
   }
   return FinishRun(ReplayToken(what, run, sink), **reports);
 }
@@ -40,8 +42,10 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("replay", "Run one case of a report again");
-  command->add_option("case", options->what, "The token or the file that a mismatch names")->required();
-  command->add_option("--engine", options->run.engine, "The engine under test")->capture_default_str();
+  command->add_option("case", options->what, "The token or the file that a mismatch names")
+      ->required();
+  command->add_option("--engine", options->run.engine, "The engine under test")
+      ->capture_default_str();
   command->footer(
       "A token draws the case again from its seed; a file holds the values themselves.\n"
       "Examples:\n"

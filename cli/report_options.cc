@@ -55,7 +55,8 @@ absl::StatusOr<std::unique_ptr<RunReports>> RunReports::Open(const std::string& 
   if (directory.empty()) return std::make_unique<Reports>(nullptr, "");
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) return absl::UnavailableError("cannot make the folder " + directory + ": " + error.message());
+  if (error)
+    return absl::UnavailableError("cannot make the folder " + directory + ": " + error.message());
   absl::StatusOr<std::unique_ptr<JsonlSink>> jsonl = JsonlSink::Open(directory + "/results.jsonl");
   if (!jsonl.ok()) return jsonl.status();
   return std::make_unique<Reports>(std::move(*jsonl), directory);
@@ -73,7 +74,8 @@ absl::StatusOr<std::vector<DType>> ParseDTypes(const std::vector<std::string>& n
   for (const std::string& name : names) {
     const std::optional<DType> dtype = DTypeFromName(name);
     if (!dtype.has_value() || !IsFloating(*dtype)) {
-      return absl::InvalidArgumentError("unknown dtype \"" + name + "\"; expected f64, f32 or both, with a comma");
+      return absl::InvalidArgumentError("unknown dtype \"" + name +
+                                        "\"; expected f64, f32 or both, with a comma");
     }
     if (std::find(dtypes.begin(), dtypes.end(), *dtype) == dtypes.end()) dtypes.push_back(*dtype);
   }

@@ -1,4 +1,5 @@
-// cli/report_options.h: the reports of a run, as the command line asks for them: terminal, results.jsonl, junit.xml, mismatch files.
+// cli/report_options.h: the reports of a run, as the command line asks for them: terminal,
+// results.jsonl, junit.xml, mismatch files.
 //
 //   absl::StatusOr<std::unique_ptr<RunReports>> reports = RunReports::Open("out");
 //   RunChecks(options, (*reports)->sink());
@@ -18,7 +19,8 @@ namespace peelcheck {
 
 class RunReports {
  public:
-  // Makes the folder. kUnavailable with the reason where it, or a file in it, cannot be written. An empty `directory`: terminal only.
+  // Makes the folder. kUnavailable with the reason where it, or a file in it, cannot be written. An
+  // empty `directory`: terminal only.
   static absl::StatusOr<std::unique_ptr<RunReports>> Open(const std::string& directory);
   virtual ~RunReports() = default;
   virtual Sink& sink() = 0;
@@ -26,7 +28,8 @@ class RunReports {
   virtual absl::Status Finish() = 0;
 };
 
-// Set by SIGINT or SIGTERM once HandleInterrupts was called: the run ends after the cells at work, and its report is written.
+// Set by SIGINT or SIGTERM once HandleInterrupts was called: the run ends after the cells at work,
+// and its report is written.
 const std::atomic<bool>& Interrupted();
 void HandleInterrupts();
 

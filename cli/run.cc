@@ -30,7 +30,8 @@ int Run(Options& options) {
     run.seed = options.seed;
   } else if (run.profile == "dev") {
     run.seed = std::random_device{}();
-    std::fprintf(stderr, "peelcheck: seed %llu (repeat with --seed)\n", static_cast<unsigned long long>(run.seed));
+    std::fprintf(stderr, "peelcheck: seed %llu (repeat with --seed)\n",
+                 static_cast<unsigned long long>(run.seed));
   }
   absl::StatusOr<std::vector<DType>> dtypes = ParseDTypes(options.dtypes);
   if (!dtypes.ok()) return UsageError(std::string(dtypes.status().message()));
@@ -56,22 +57,37 @@ int Run(Options& options) {
 void AddRunCommand(CLI::App& app, int* exit_code) {
   auto options = std::make_shared<Options>();
   RunOptions& run = options->run;
-  CLI::App* command = app.add_subcommand("run", "Check operations on an engine and write the reports");
+  CLI::App* command =
+      app.add_subcommand("run", "Check operations on an engine and write the reports");
   command->add_option("--engine", run.engine, "The engine under test")->capture_default_str();
-  command->add_option("--op", run.ops, "Operations, as globs")->delimiter(',')->type_name("GLOB,..");
-  command->add_option("--check", run.checks, "Checks, as globs over the named ones, or any word such as vmapvmapvjp")
+  command->add_option("--op", run.ops, "Operations, as globs")
       ->delimiter(',')
       ->type_name("GLOB,..");
-  command->add_option("--depth", run.depth, "And every word over grad, vjp, jvp, vmap up to this length")
+  command
+      ->add_option("--check", run.checks,
+                   "Checks, as globs over the named ones, or any word such as vmapvmapvjp")
+      ->delimiter(',')
+      ->type_name("GLOB,..");
+  command
+      ->add_option("--depth", run.depth,
+                   "And every word over grad, vjp, jvp, vmap up to this length")
       ->check(CLI::Range(0, 5));
-  command->add_option("--dtype", options->dtypes, "f64, f32")->delimiter(',')->capture_default_str();
-  command->add_option("--samples", run.samples, "Samples of each operation x check x dtype")->capture_default_str();
-  options->seed_given = command->add_option("--seed", options->seed, "Seed of all random streams (ci: 1; dev: drawn)");
-  command->add_option("--jobs", run.jobs, "Threads; 0 = one per processor")->check(CLI::Range(0, 1024));
-  command->add_option("--profile", run.profile, "ci: the same on every machine; dev: a new seed each time")
+  command->add_option("--dtype", options->dtypes, "f64, f32")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--samples", run.samples, "Samples of each operation x check x dtype")
+      ->capture_default_str();
+  options->seed_given = command->add_option("--seed", options->seed,
+                                            "Seed of all random streams (ci: 1; dev: drawn)");
+  command->add_option("--jobs", run.jobs, "Threads; 0 = one per processor")
+      ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--profile", run.profile,
+                   "ci: the same on every machine; dev: a new seed each time")
       ->check(CLI::IsMember({"ci", "dev"}))
       ->capture_default_str();
-  command->add_option("--out", options->out, "Folder for results.jsonl, junit.xml and mismatches/")->capture_default_str();
+  command->add_option("--out", options->out, "Folder for results.jsonl, junit.xml and mismatches/")
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
       "  peelcheck run                                     everything that is named\n"

@@ -1,9 +1,11 @@
-// The conformance cells as GoogleTests: one test per operation x check x dtype, at the entry's own file and line.
+// The conformance cells as GoogleTests: one test per operation x check x dtype, at the entry's own
+// file and line.
 //
-//   build/release/conformance_test --gtest_filter='mul.vmapvjp*'     the same as `peelcheck run --op mul --check vmapvjp`
-//   PEELCHECK_ENGINE=mine build/release/conformance_test             another engine
+//   build/release/conformance_test --gtest_filter='mul.vmapvjp*'     the same as `peelcheck run
+//   --op mul --check vmapvjp` PEELCHECK_ENGINE=mine build/release/conformance_test another engine
 //
-// GoogleTest 1.12 exits 0 where a filter or a shard selects nothing: main() turns that into a failure.
+// GoogleTest 1.12 exits 0 where a filter or a shard selects nothing: main() turns that into a
+// failure.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,8 +56,9 @@ bool RegisterCells() {
     return false;
   }
   for (const Cell& cell : *cells) {
-    testing::RegisterTest(cell.entry->name.c_str(), TestName(cell).c_str(), nullptr, nullptr, cell.entry->file.c_str(),
-                          cell.entry->line, [=]() -> testing::Test* { return new CellTest(cell, options); });
+    testing::RegisterTest(cell.entry->name.c_str(), TestName(cell).c_str(), nullptr, nullptr,
+                          cell.entry->file.c_str(), cell.entry->line,
+                          [=]() -> testing::Test* { return new CellTest(cell, options); });
   }
   return true;
 }

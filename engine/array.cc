@@ -75,7 +75,8 @@ int64_t WrapDim(int64_t dim, int64_t rank, const std::string& tag) {
 }
 
 Storage::Storage(int64_t bytes) : bytes_(bytes) {
-  // calloc's alignment (16) is what the loops vectorise with; zero bytes still need a valid address.
+  // calloc's alignment (16) is what the loops vectorise with; zero bytes still need a valid
+  // address.
   data_ = static_cast<std::byte*>(std::malloc(static_cast<size_t>(std::max<int64_t>(bytes, 1))));
   if (data_ == nullptr) throw std::bad_alloc();
 }
@@ -162,16 +163,14 @@ int64_t OffsetOf(const Array& array, int64_t position) {
 
 double Array::DoubleAt(int64_t position) const {
   const int64_t offset = OffsetOf(*this, position);
-  return VisitDType(dtype_, [&](auto tag) {
-    return static_cast<double>(data<decltype(tag)>()[offset]);
-  });
+  return VisitDType(dtype_,
+                    [&](auto tag) { return static_cast<double>(data<decltype(tag)>()[offset]); });
 }
 
 int64_t Array::IntAt(int64_t position) const {
   const int64_t offset = OffsetOf(*this, position);
-  return VisitDType(dtype_, [&](auto tag) {
-    return static_cast<int64_t>(data<decltype(tag)>()[offset]);
-  });
+  return VisitDType(dtype_,
+                    [&](auto tag) { return static_cast<int64_t>(data<decltype(tag)>()[offset]); });
 }
 
 void Array::SetDouble(int64_t position, double value) {

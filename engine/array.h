@@ -4,7 +4,8 @@
 //   Array view = a.Expanded({3, 4});  // stride 0 along the last axis, no copy
 //   view.DoubleAt(5);                 // 2.0: the element at row-major position 5
 //
-// An Array is plain data: it knows nothing of transforms. Views share storage; kernels accept any strides.
+// An Array is plain data: it knows nothing of transforms. Views share storage; kernels accept any
+// strides.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -33,10 +34,12 @@ int64_t ElementCount(const Shape& shape);
 Shape ContiguousStrides(const Shape& shape);
 // NumPy broadcasting of two shapes; throws invalid_argument with `tag` and both shapes.
 Shape BroadcastShapes(const Shape& a, const Shape& b, const std::string& tag);
-// Wraps a dim in -rank..rank-1 to 0..rank-1; throws invalid_argument with `tag` otherwise. Rank 0 accepts -1 and 0.
+// Wraps a dim in -rank..rank-1 to 0..rank-1; throws invalid_argument with `tag` otherwise. Rank 0
+// accepts -1 and 0.
 int64_t WrapDim(int64_t dim, int64_t rank, const std::string& tag);
 
-// Bytes that one or several arrays look into. `version` counts writes, so that a saved value that was overwritten is noticed.
+// Bytes that one or several arrays look into. `version` counts writes, so that a saved value that
+// was overwritten is noticed.
 class Storage : public RefCounted {
  public:
   explicit Storage(int64_t bytes);
@@ -105,13 +108,13 @@ class Array {
 
   // Views: shared storage, no copy.
   Array Strided(Shape shape, Shape strides, int64_t offset) const;
-  Array Expanded(const Shape& shape) const;    // broadcasts; throws invalid_argument
+  Array Expanded(const Shape& shape) const;  // broadcasts; throws invalid_argument
   Array MovedDim(int64_t from, int64_t to) const;
   Array Selected(int64_t dim, int64_t index) const;  // drops `dim`
 
   // Copies.
-  Array Contiguous() const;  // itself where it is contiguous already
-  Array Copy() const;        // always new storage, contiguous
+  Array Contiguous() const;       // itself where it is contiguous already
+  Array Copy() const;             // always new storage, contiguous
   Array Cast(DType dtype) const;  // itself where the dtype is right already
 
   // Same dtype, shape and bits (nan equals nan of the same bits).

@@ -13,7 +13,8 @@ Tensor EnsureBatchAtFront(const Tensor& x, BatchDim dim, int64_t batch_size) {
 
 Tensors AlignForBroadcast(TensorSpan inputs, const BatchDims& in_dims) {
   int64_t rank = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) rank = std::max(rank, LogicalRank(inputs[i], in_dims[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    rank = std::max(rank, LogicalRank(inputs[i], in_dims[i]));
   Tensors aligned;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor x = BatchToFront(inputs[i], in_dims[i]);

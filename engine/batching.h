@@ -19,11 +19,14 @@ inline Tensor BatchToFront(const Tensor& x, BatchDim dim) {
 // [.., B, ..] or [..] -> [B, ..]; one that is not batched is expanded (stride 0).
 Tensor EnsureBatchAtFront(const Tensor& x, BatchDim dim, int64_t batch_size);
 
-// Batched operands of a broadcasting operation, aligned: batch axis first, then 1s up to the largest logical rank, so that
-// [B, n] and [B, m, n] meet as [B, 1, n] and [B, m, n]. Operands that are not batched stay as they are.
+// Batched operands of a broadcasting operation, aligned: batch axis first, then 1s up to the
+// largest logical rank, so that [B, n] and [B, m, n] meet as [B, 1, n] and [B, m, n]. Operands that
+// are not batched stay as they are.
 Tensors AlignForBroadcast(TensorSpan inputs, const BatchDims& in_dims);
 
 // Rank as seen inside the vmap.
-inline int64_t LogicalRank(const Tensor& x, BatchDim dim) { return x.rank() - (dim.has_value() ? 1 : 0); }
+inline int64_t LogicalRank(const Tensor& x, BatchDim dim) {
+  return x.rank() - (dim.has_value() ? 1 : 0);
+}
 
 }  // namespace peelcheck

@@ -7,11 +7,14 @@
 namespace peelcheck {
 namespace {
 
-// A NumPy-like habit from other libraries is to overwrite these; here they have functions of their own.
-constexpr const char* kReservedNames[] = {"saved", "needs_input_grad", "dirty", "non_differentiable",
-                                          "materialize_grads"};
+// A NumPy-like habit from other libraries is to overwrite these; here they have functions of their
+// own.
+constexpr const char* kReservedNames[] = {"saved", "needs_input_grad", "dirty",
+                                          "non_differentiable", "materialize_grads"};
 
-std::string OwnerName(const Function* owner) { return owner != nullptr ? owner->name() : "context"; }
+std::string OwnerName(const Function* owner) {
+  return owner != nullptr ? owner->name() : "context";
+}
 
 absl::InlinedVector<int64_t, 3> Versions(const Tensors& tensors) {
   absl::InlinedVector<int64_t, 3> versions;
@@ -41,9 +44,9 @@ const Tensors& Context::saved() const {
   for (size_t i = 0; i < list.tensors.size(); ++i) {
     if (list.tensors[i].defined() && list.tensors[i].version() != list.versions[i]) {
       ThrowFailedPrecondition(absl::StrCat(
-          "[", OwnerName(owner_), "] saved tensor ", i, " was written in place after it was saved: it is at version ",
-          list.tensors[i].version(), ", expected ", list.versions[i],
-          "; clone it before the in-place operation"));
+          "[", OwnerName(owner_), "] saved tensor ", i,
+          " was written in place after it was saved: it is at version ", list.tensors[i].version(),
+          ", expected ", list.versions[i], "; clone it before the in-place operation"));
     }
   }
   return list.tensors;

@@ -1,4 +1,5 @@
-// Call(): sends a call to the innermost live level that owns one of its inputs; with none, runs the function's forward.
+// Call(): sends a call to the innermost live level that owns one of its inputs; with none, runs the
+// function's forward.
 #include <absl/strings/str_cat.h>
 
 #include "engine/level.h"
@@ -6,7 +7,8 @@
 namespace peelcheck {
 namespace {
 
-// The value of a wrapper whose level is not live here: a dead grad or jvp wrapper is its value; a batched one has escaped.
+// The value of a wrapper whose level is not live here: a dead grad or jvp wrapper is its value; a
+// batched one has escaped.
 Tensor UnwrapDead(const Tensor& tensor, const Function& function) {
   if (tensor.impl()->kind == TensorKind::kBatched) ThrowEscapedBatched(function.name());
   return tensor.impl()->inner;
@@ -18,7 +20,8 @@ Tensors Call(const Ref<const Function>& function, TensorSpan inputs) {
   int64_t newest = 0;
   for (const Tensor& input : inputs) {
     if (!input.defined()) {
-      ThrowInvalidArgument(absl::StrCat("[", function->name(), "] an input is an undefined tensor; pass zeros instead"));
+      ThrowInvalidArgument(absl::StrCat("[", function->name(),
+                                        "] an input is an undefined tensor; pass zeros instead"));
     }
     if (input.impl()->kind != TensorKind::kPlain) newest = std::max(newest, input.impl()->level_id);
   }

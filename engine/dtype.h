@@ -2,8 +2,9 @@
 //
 //   PromoteTypes(DType::kI64, DType::kF32) == DType::kF32
 //
-// Promotion follows bool < i64 < f32 < f64 and never looks at rank or value, so a 0-d operand promotes like any other and
-// a batching rule cannot change a dtype by adding an axis. Scalars in C++ (`x * 0.1`) take the dtype of the tensor.
+// Promotion follows bool < i64 < f32 < f64 and never looks at rank or value, so a 0-d operand
+// promotes like any other and a batching rule cannot change a dtype by adding an axis. Scalars in
+// C++ (`x * 0.1`) take the dtype of the tensor.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +38,21 @@ double Epsilon(DType dtype);
 template <typename T>
 constexpr DType DTypeOf();
 template <>
-constexpr DType DTypeOf<uint8_t>() { return DType::kBool; }
+constexpr DType DTypeOf<uint8_t>() {
+  return DType::kBool;
+}
 template <>
-constexpr DType DTypeOf<int64_t>() { return DType::kI64; }
+constexpr DType DTypeOf<int64_t>() {
+  return DType::kI64;
+}
 template <>
-constexpr DType DTypeOf<float>() { return DType::kF32; }
+constexpr DType DTypeOf<float>() {
+  return DType::kF32;
+}
 template <>
-constexpr DType DTypeOf<double>() { return DType::kF64; }
+constexpr DType DTypeOf<double>() {
+  return DType::kF64;
+}
 
 // Calls `body(T{})` with the C++ type of `dtype`: uint8_t, int64_t, float or double.
 template <typename Body>

@@ -1,6 +1,7 @@
 // What a grad level does with a call: record it, with a context of its own, on the level's tape.
 //
-// The user's forward runs below; its backward is the rule of the one record, whatever forward calls inside.
+// The user's forward runs below; its backward is the rule of the one record, whatever forward calls
+// inside.
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -42,17 +43,20 @@ int64_t IdentityIndex(const Tensors& values, const Tensor& output) {
   return -1;
 }
 
-// The caller's tensor, whose value `output` has overwritten: from now on it stands for the new slot.
-Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller, const Tensor& output, int64_t slot) {
+// The caller's tensor, whose value `output` has overwritten: from now on it stands for the new
+// slot.
+Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller,
+                   const Tensor& output, int64_t slot) {
   TensorImpl* impl = caller.impl();
   if (IsWrapperOf(caller, level)) {
     impl->slot = slot;
     return caller;
   }
   if (impl->birth < level.id) {
-    ThrowFailedPrecondition(absl::StrCat("[", function.name(),
-                                         "] wrote in place into a tensor that was captured from outside the grad level: "
-                                         "its derivative would be lost; pass it as an input of the function"));
+    ThrowFailedPrecondition(absl::StrCat(
+        "[", function.name(),
+        "] wrote in place into a tensor that was captured from outside the grad level: "
+        "its derivative would be lost; pass it as an input of the function"));
   }
   // Made inside the level, constant until now: the same handle becomes a wrapper.
   auto inner = MakeRef<TensorImpl>(*output.impl());
@@ -98,7 +102,8 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
   for (const Tensor& value : in.values) record.inputs.push_back(SpecOf(value));
   for (Tensor& output : outputs) {
     record.outputs.push_back(SpecOf(output));
-    if (!IsFloating(output.dtype()) || ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) {
+    if (!IsFloating(output.dtype()) ||
+        ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) {
       record.output_slots.push_back(-1);
       continue;
     }

@@ -1,4 +1,5 @@
-// What a jvp level does with a call: the primals below, then the function's jvp rule on the tangents, also below.
+// What a jvp level does with a call: the primals below, then the function's jvp rule on the
+// tangents, also below.
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace peelcheck {
 namespace {
 
 // The caller's tensor, whose primal was overwritten, with its new tangent.
-Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller, const Tensor& output,
-                   const Tensor& tangent) {
+Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller,
+                   const Tensor& output, const Tensor& tangent) {
   TensorImpl* impl = caller.impl();
   if (IsWrapperOf(caller, level)) {
     impl->tangent = tangent;
@@ -19,9 +20,10 @@ Tensor RebindDirty(const Level& level, const Function& function, const Tensor& c
   }
   if (!tangent.defined()) return caller;
   if (impl->birth < level.id) {
-    ThrowFailedPrecondition(absl::StrCat("[", function.name(),
-                                         "] wrote in place into a tensor that was captured from outside the jvp level: "
-                                         "its tangent would be lost; pass it as an input of the function"));
+    ThrowFailedPrecondition(
+        absl::StrCat("[", function.name(),
+                     "] wrote in place into a tensor that was captured from outside the jvp level: "
+                     "its tangent would be lost; pass it as an input of the function"));
   }
   auto inner = MakeRef<TensorImpl>(*output.impl());
   impl->kind = TensorKind::kJvp;
@@ -33,11 +35,13 @@ Tensor RebindDirty(const Level& level, const Function& function, const Tensor& c
 }
 
 bool IsDifferentiable(const Context& ctx, const Tensor& output) {
-  return IsFloating(output.dtype()) && !ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output);
+  return IsFloating(output.dtype()) &&
+         !ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output);
 }
 
 bool HasDifferentiableOutput(const Context& ctx, const Tensors& outputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [&](const Tensor& o) { return IsDifferentiable(ctx, o); });
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const Tensor& o) { return IsDifferentiable(ctx, o); });
 }
 
 Tensors RunJvp(const Function& function, Context& ctx, const Tensors& primals, Tensors tangents) {
@@ -64,7 +68,8 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   Context ctx;
   ContextAccess::SetOwner(ctx, *function);
   ContextAccess::SetForward(ctx, true);
-  for (const Tensor& tangent : tangents) ContextAccess::NeedsInputGrad(ctx).push_back(tangent.defined());
+  for (const Tensor& tangent : tangents)
+    ContextAccess::NeedsInputGrad(ctx).push_back(tangent.defined());
   Tensors outputs;
   Tensors output_tangents;
   {
@@ -86,8 +91,10 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     if (!IsDifferentiable(ctx, output)) continue;
     if (tangent.defined()) CheckTangent(*function, i, tangent, SpecOf(output));
     if (ContextAccess::Contains(dirty, output)) {
-      const auto source = static_cast<size_t>(
-          std::find_if(primals.begin(), primals.end(), [&](const Tensor& p) { return p.is(output); }) - primals.begin());
+      const auto source =
+          static_cast<size_t>(std::find_if(primals.begin(), primals.end(),
+                                           [&](const Tensor& p) { return p.is(output); }) -
+                              primals.begin());
       output = RebindDirty(level, *function, inputs[source], output, tangent);
     } else if (tangent.defined()) {
       output = WrapJvp(level, output, tangent);

@@ -13,7 +13,8 @@ thread_local Level* current_level = nullptr;
 thread_local int64_t newest_level_id = 0;
 thread_local int64_t no_grad_boundary = 0;
 
-// Process-wide, so that a wrapper that reaches another thread cannot pass for one of that thread's levels.
+// Process-wide, so that a wrapper that reaches another thread cannot pass for one of that thread's
+// levels.
 std::atomic<int64_t> next_level_id{1};
 
 Tensor Wrap(TensorKind kind, const Level& level, const Tensor& inner, Ref<TensorImpl>& impl) {
@@ -59,11 +60,14 @@ LevelScope::LevelScope(Level& level) : previous_(current_level) {
 }
 LevelScope::~LevelScope() { current_level = previous_; }
 
-LowerScope::LowerScope(const Level& level) : previous_(current_level) { current_level = level.below; }
+LowerScope::LowerScope(const Level& level) : previous_(current_level) {
+  current_level = level.below;
+}
 LowerScope::~LowerScope() { current_level = previous_; }
 
 NoGradGuard::NoGradGuard() : previous_(no_grad_boundary) {
-  // Only levels that are live now: an id below the newest one also covers those, since ids grow with depth.
+  // Only levels that are live now: an id below the newest one also covers those, since ids grow
+  // with depth.
   if (current_level != nullptr) no_grad_boundary = current_level->id;
 }
 NoGradGuard::~NoGradGuard() { no_grad_boundary = previous_; }
@@ -92,9 +96,10 @@ Tensor WrapJvp(const Level& level, const Tensor& inner, const Tensor& tangent) {
 }
 
 void ThrowEscapedBatched(const std::string& tag) {
-  ThrowFailedPrecondition(absl::StrCat("[", tag,
-                                       "] a batched tensor is used after its vmap has ended: it escaped through a captured "
-                                       "variable; return it from the mapped function instead"));
+  ThrowFailedPrecondition(absl::StrCat(
+      "[", tag,
+      "] a batched tensor is used after its vmap has ended: it escaped through a captured "
+      "variable; return it from the mapped function instead"));
 }
 
 }  // namespace peelcheck

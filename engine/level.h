@@ -1,11 +1,13 @@
-// engine/level.h: the live levels of a thread, and what a tensor handle points to. Internal to the engine.
+// engine/level.h: the live levels of a thread, and what a tensor handle points to. Internal to the
+// engine.
 //
 //   Level level(LevelKind::kVmap);            // not live yet
 //   LevelScope live(level);                   // on top of the stack
 //   Tensor wrapped = WrapBatched(level, array_with_batch, 0);
 //
-// Each level knows the one below it. A level processes a call by unwrapping its own wrappers, lowering (making the level below current),
-// calling again, and wrapping the results. Ids are never reused, so two levels cannot confuse their wrappers.
+// Each level knows the one below it. A level processes a call by unwrapping its own wrappers,
+// lowering (making the level below current), calling again, and wrapping the results. Ids are never
+// reused, so two levels cannot confuse their wrappers.
 #pragma once
 
 #include <cstdint>
@@ -69,14 +71,15 @@ enum class TensorKind : uint8_t { kPlain, kBatched, kGrad, kJvp };
 // Fields are used by the kinds that their comments name.
 struct TensorImpl : RefCounted {
   TensorKind kind = TensorKind::kPlain;
-  int64_t level_id = 0;     // wrappers: the owner
-  int64_t birth = 0;        // newest level when it was made: a level with a larger id captured it from outside
-  Array array;              // kPlain
-  Tensor inner;             // wrappers: the value at the level below
-  Tensor tangent;           // kJvp: same shape and dtype as inner; undefined = zero
-  int64_t slot = -1;        // kGrad: which value of the tape it is
-  int64_t batch_dim = 0;    // kBatched: the axis of `inner` that the vmap hides
-  Shape logical_shape;      // kBatched
+  int64_t level_id = 0;  // wrappers: the owner
+  int64_t birth =
+      0;         // newest level when it was made: a level with a larger id captured it from outside
+  Array array;   // kPlain
+  Tensor inner;  // wrappers: the value at the level below
+  Tensor tangent;         // kJvp: same shape and dtype as inner; undefined = zero
+  int64_t slot = -1;      // kGrad: which value of the tape it is
+  int64_t batch_dim = 0;  // kBatched: the axis of `inner` that the vmap hides
+  Shape logical_shape;    // kBatched
 };
 
 Tensor WrapBatched(const Level& level, const Tensor& inner, int64_t batch_dim);

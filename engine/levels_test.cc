@@ -1,4 +1,5 @@
-// Levels: perturbations that must not be confused, captured values, wrappers that outlive their level, pullbacks after exit.
+// Levels: perturbations that must not be confused, captured values, wrappers that outlive their
+// level, pullbacks after exit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,11 +49,14 @@ TEST(Levels, NestedJvpDoesNotConfusePerturbations) {
 // The outer function multiplies by its own inner derivative: d/dx [x * d/dx x^2] = 4x.
 TEST(Levels, InnerDerivativeIsNotAConstantForTheOuterLevel) {
   const TensorFn square = [](const Tensors& in) -> Tensors { return {in[0] * in[0]}; };
-  const TensorFn outer = [&](const Tensors& in) -> Tensors { return {in[0] * Grad(square)(in)[0]}; };
+  const TensorFn outer = [&](const Tensors& in) -> Tensors {
+    return {in[0] * Grad(square)(in)[0]};
+  };
   EXPECT_EQ(Grad(outer)({Tensor::Scalar(3.0)})[0].item(), 12.0);
 }
 
-// A variable that is reassigned inside, differentiated twice: the second inner derivative must not see the first one's leftovers.
+// A variable that is reassigned inside, differentiated twice: the second inner derivative must not
+// see the first one's leftovers.
 TEST(Levels, SecondInnerTransformSeesNoLeftover) {
   const TensorFn outer = [](const Tensors& in) -> Tensors {
     Tensor captured = in[0];
@@ -90,7 +94,8 @@ TEST(Levels, BatchedTensorThatOutlivesItsVmapIsRefused) {
     return {leaked};
   };
   Vmap(f)({F64({3}, {1, 2, 3})});
-  EXPECT_EQ(ThrownBy([&] { leaked + 1.0; }).substr(0, 40), "failed_precondition [add] a batched tens")
+  EXPECT_EQ(ThrownBy([&] { leaked + 1.0; }).substr(0, 40),
+            "failed_precondition [add] a batched tens")
       << ThrownBy([&] { leaked + 1.0; });
 }
 
@@ -146,7 +151,8 @@ TEST(Levels, InPlaceResultIsTheCallersOwnTensorThroughEveryLevel) {
   EXPECT_EQ(Values(Jvp(f, {x}, {F64({3}, {1, 0, 0})}).tangents[0])[0], expected[0]);
 }
 
-// d/dx of buffer := 0; buffer += x; buffer *= buffer is 2x, although the buffer itself was a constant when it was made.
+// d/dx of buffer := 0; buffer += x; buffer *= buffer is 2x, although the buffer itself was a
+// constant when it was made.
 TEST(Levels, FreshBufferThatIsWrittenConnectsToTheInput) {
   const TensorFn f = [](const Tensors& in) -> Tensors {
     const Tensor buffer = Full({3}, 0.0, DType::kF64);
@@ -158,7 +164,9 @@ TEST(Levels, FreshBufferThatIsWrittenConnectsToTheInput) {
 
 TEST(Levels, InPlaceOnACapturedTensorIsRefused) {
   const Tensor captured = F64({3}, {1, 2, 3});
-  const TensorFn f = [&](const Tensors& in) -> Tensors { return {Sum(AddInPlace(captured, in[0]))}; };
+  const TensorFn f = [&](const Tensors& in) -> Tensors {
+    return {Sum(AddInPlace(captured, in[0]))};
+  };
   const std::string thrown = ThrownBy([&] { Grad(f)({F64({3}, {1, 1, 1})}); });
   EXPECT_NE(thrown.find("failed_precondition"), std::string::npos) << thrown;
 }

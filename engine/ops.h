@@ -1,10 +1,12 @@
-// engine/ops.h: the built-in operations as C++ functions over tensors; names and meaning as in PyTorch.
+// engine/ops.h: the built-in operations as C++ functions over tensors; names and meaning as in
+// PyTorch.
 //
 //   Tensor loss = Sum(Square(MatMul(a, b) - y));
 //
-// Each works on plain tensors and under every transform. Elementwise binary operations broadcast ([3, 1] with [4] -> [3, 4]) and
-// promote dtypes (bool < i64 < f32 < f64); a C++ scalar takes the tensor's dtype (integers: f32). Errors: invalid_argument with
-// both shapes. The rules stand in engine/ops/*.cc, one file per operation or family.
+// Each works on plain tensors and under every transform. Elementwise binary operations broadcast
+// ([3, 1] with [4] -> [3, 4]) and promote dtypes (bool < i64 < f32 < f64); a C++ scalar takes the
+// tensor's dtype (integers: f32). Errors: invalid_argument with both shapes. The rules stand in
+// engine/ops/*.cc, one file per operation or family.
 #pragma once
 
 #include <optional>
@@ -17,7 +19,8 @@ namespace peelcheck {
 
 using Dims = std::vector<int64_t>;
 
-// -- elementwise, one operand: [..] -> [..]; i64 and bool are computed in f32, except neg, abs, sign, square -------------------
+// -- elementwise, one operand: [..] -> [..]; i64 and bool are computed in f32, except neg, abs,
+// sign, square -------------------
 Tensor Neg(const Tensor& x);
 Tensor Abs(const Tensor& x);   // derivative at 0 is 0
 Tensor Sign(const Tensor& x);  // derivative is 0
@@ -40,14 +43,15 @@ Tensor Sigmoid(const Tensor& x);
 Tensor Softplus(const Tensor& x);  // log(1 + exp(x))
 Tensor Relu(const Tensor& x);      // derivative at 0 is 0
 Tensor Erf(const Tensor& x);
-Tensor Floor(const Tensor& x);     // derivative is 0
+Tensor Floor(const Tensor& x);  // derivative is 0
 
-// -- elementwise, two operands: broadcast, promoted ----------------------------------------------------------------------------
+// -- elementwise, two operands: broadcast, promoted
+// ----------------------------------------------------------------------------
 Tensor Add(const Tensor& x, const Tensor& y);
 Tensor Sub(const Tensor& x, const Tensor& y);
 Tensor Mul(const Tensor& x, const Tensor& y);
-Tensor Div(const Tensor& x, const Tensor& y);  // true division: integers give f32
-Tensor Pow(const Tensor& x, const Tensor& y);  // y's gradient at x = 0 is 0 where y >= 0
+Tensor Div(const Tensor& x, const Tensor& y);      // true division: integers give f32
+Tensor Pow(const Tensor& x, const Tensor& y);      // y's gradient at x = 0 is 0 where y >= 0
 Tensor Maximum(const Tensor& x, const Tensor& y);  // at a tie each side gets half of the gradient
 Tensor Minimum(const Tensor& x, const Tensor& y);
 Tensor Atan2(const Tensor& y, const Tensor& x);
@@ -63,11 +67,14 @@ Tensor Affine(const Tensor& x, double scale, double shift);
 // x^exponent with a C++ scalar: keeps the dtype.
 Tensor PowScalar(const Tensor& x, double exponent);
 
-// -- elementwise, three operands -----------------------------------------------------------------------------------------------
-// condition (bool) ? x : y, all broadcast. A gradient selects; it does not multiply, so an infinity in the branch not taken stays out.
+// -- elementwise, three operands
+// -----------------------------------------------------------------------------------------------
+// condition (bool) ? x : y, all broadcast. A gradient selects; it does not multiply, so an infinity
+// in the branch not taken stays out.
 Tensor Where(const Tensor& condition, const Tensor& x, const Tensor& y);
 
-// -- casts and constants -------------------------------------------------------------------------------------------------------
+// -- casts and constants
+// -------------------------------------------------------------------------------------------------------
 Tensor To(const Tensor& x, DType dtype);
 Tensor ZerosLike(const Tensor& x);  // shape and dtype of x; depends on no input
 Tensor OnesLike(const Tensor& x);
@@ -75,7 +82,8 @@ Tensor Full(const Shape& shape, double value, DType dtype);
 Tensor Clone(const Tensor& x);   // identity with new storage
 Tensor Detach(const Tensor& x);  // identity without derivative
 
-// -- reductions: dims absent = all; negative dims wrap --------------------------------------------------------------------------
+// -- reductions: dims absent = all; negative dims wrap
+// --------------------------------------------------------------------------
 Tensor Sum(const Tensor& x, const std::optional<Dims>& dims = std::nullopt, bool keepdim = false);
 Tensor Mean(const Tensor& x, const std::optional<Dims>& dims = std::nullopt, bool keepdim = false);
 // The largest (smallest) values; ties share the gradient evenly.
@@ -87,14 +95,16 @@ Tensor LogSumExp(const Tensor& x, const Dims& dims, bool keepdim = false);
 Tensor Softmax(const Tensor& x, int64_t dim);
 Tensor LogSoftmax(const Tensor& x, int64_t dim);
 
-// -- shape: views where possible ------------------------------------------------------------------------------------------------
+// -- shape: views where possible
+// ------------------------------------------------------------------------------------------------
 Tensor Reshape(const Tensor& x, const Dims& shape);  // one size may be -1
 Tensor Expand(const Tensor& x, const Dims& shape);   // -1 keeps a size; new leading axes allowed
 Tensor Permute(const Tensor& x, const Dims& dims);
 Tensor Transpose(const Tensor& x, int64_t dim0, int64_t dim1);
 Tensor MoveDim(const Tensor& x, int64_t from, int64_t to);
 Tensor Unsqueeze(const Tensor& x, int64_t dim);
-Tensor Squeeze(const Tensor& x, int64_t dim);        // a size-1 axis is dropped; any other size: unchanged
+Tensor Squeeze(const Tensor& x,
+               int64_t dim);  // a size-1 axis is dropped; any other size: unchanged
 Tensor Flip(const Tensor& x, const Dims& dims);
 Tensor Narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 Tensor Slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step);  // step >= 1
@@ -104,27 +114,32 @@ Tensor Cat(TensorSpan xs, int64_t dim);
 Tensor Stack(TensorSpan xs, int64_t dim);
 Tensor Tril(const Tensor& x, int64_t diagonal = 0);  // [.., n, m]
 Tensor Triu(const Tensor& x, int64_t diagonal = 0);
-// Sums x down to `shape`, the inverse of broadcasting `shape` up to x's; x itself where they are equal.
+// Sums x down to `shape`, the inverse of broadcasting `shape` up to x's; x itself where they are
+// equal.
 Tensor SumTo(const Tensor& x, const Shape& shape);
 // Broadcasts x up to `shape`; x itself where they are equal.
 Tensor BroadcastTo(const Tensor& x, const Shape& shape);
 
-// -- indexing and ordering: i64 indices, -n..n-1 refused outside 0..n-1 -----------------------------------------------------------
+// -- indexing and ordering: i64 indices, -n..n-1 refused outside 0..n-1
+// -----------------------------------------------------------
 Tensor Gather(const Tensor& x, int64_t dim, const Tensor& index);  // index: rank of x
 Tensor ScatterAdd(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor IndexSelect(const Tensor& x, int64_t dim, const Tensor& index);  // index [k]
-Tensor Argsort(const Tensor& x, int64_t dim, bool descending = false);  // stable; i64, no derivative
+Tensor Argsort(const Tensor& x, int64_t dim,
+               bool descending = false);  // stable; i64, no derivative
 struct SortResult {
   Tensor values;
   Tensor indices;  // i64
 };
 SortResult Sort(const Tensor& x, int64_t dim, bool descending = false);  // stable
 
-// -- linear algebra --------------------------------------------------------------------------------------------------------------
+// -- linear algebra
+// --------------------------------------------------------------------------------------------------------------
 // torch.matmul: [m, k] x [k, n], vectors, and broadcast batches [.., m, k] x [.., k, n].
 Tensor MatMul(const Tensor& x, const Tensor& y);
 
-// -- in place: x is written and returned ------------------------------------------------------------------------------------------
+// -- in place: x is written and returned
+// ------------------------------------------------------------------------------------------
 Tensor ExpInPlace(const Tensor& x);
 Tensor AddInPlace(const Tensor& x, const Tensor& y);  // y broadcasts to x's shape
 Tensor MulInPlace(const Tensor& x, const Tensor& y);

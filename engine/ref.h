@@ -3,8 +3,8 @@
 //   struct Node : RefCounted { int value = 0; };
 //   Ref<Node> node = MakeRef<Node>();
 //
-// Why not std::shared_ptr: tensors are created several times per operation, and one word that is copied with one atomic
-// increment keeps a call of a small operation under 0.3 microseconds.
+// Why not std::shared_ptr: tensors are created several times per operation, and one word that is
+// copied with one atomic increment keeps a call of a small operation under 0.3 microseconds.
 #pragma once
 
 #include <atomic>

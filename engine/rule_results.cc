@@ -39,41 +39,52 @@ void MaterializeZeros(std::span<const TensorSpec> specs, Tensors& values) {
   }
 }
 
-Tensor CheckedGradient(const Function& function, size_t input, const Tensor& gradient, const TensorSpec& expected) {
+Tensor CheckedGradient(const Function& function, size_t input, const Tensor& gradient,
+                       const TensorSpec& expected) {
   if (!IsFloating(expected.dtype)) {
-    ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] backward returned a gradient for input ", input,
+    ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function),
+                                      "] backward returned a gradient for input ", input,
                                       ", which is ", DTypeName(expected.dtype),
                                       " and has none; return an undefined Tensor there"));
   }
   const bool dtype_fits = gradient.dtype() == expected.dtype;
   if (dtype_fits && gradient.shape() == expected.shape) return gradient;
-  if (dtype_fits && BroadcastsTo(expected.shape, gradient.shape())) return SumTo(gradient, expected.shape);
-  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] backward returned ", Describe(SpecOf(gradient)),
-                                    " as the gradient of input ", input, "; expected ", Describe(expected)));
+  if (dtype_fits && BroadcastsTo(expected.shape, gradient.shape()))
+    return SumTo(gradient, expected.shape);
+  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] backward returned ",
+                                    Describe(SpecOf(gradient)), " as the gradient of input ", input,
+                                    "; expected ", Describe(expected)));
 }
 
-void CheckTangent(const Function& function, size_t output, const Tensor& tangent, const TensorSpec& expected) {
+void CheckTangent(const Function& function, size_t output, const Tensor& tangent,
+                  const TensorSpec& expected) {
   if (tangent.dtype() == expected.dtype && tangent.shape() == expected.shape) return;
-  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] jvp returned ", Describe(SpecOf(tangent)),
-                                    " as the tangent of output ", output, "; expected ", Describe(expected)));
+  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] jvp returned ",
+                                    Describe(SpecOf(tangent)), " as the tangent of output ", output,
+                                    "; expected ", Describe(expected)));
 }
 
-void CheckCount(const Function& function, const char* what, size_t came, size_t expected, const char* per) {
+void CheckCount(const Function& function, const char* what, size_t came, size_t expected,
+                const char* per) {
   if (came == expected) return;
-  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] returned ", came, " ", what, "; expected ", expected,
-                                    ", one per ", per, " (an undefined Tensor stands for none)"));
+  ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] returned ", came, " ", what,
+                                    "; expected ", expected, ", one per ", per,
+                                    " (an undefined Tensor stands for none)"));
 }
 
-void CheckDirty(const Function& function, const Context& ctx, TensorSpan inputs, TensorSpan outputs) {
+void CheckDirty(const Function& function, const Context& ctx, TensorSpan inputs,
+                TensorSpan outputs) {
   for (const Tensor& dirty : ContextAccess::Dirty(ctx)) {
     if (!ContainsTensor(inputs, dirty)) {
-      ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function),
-                                        "] marked a tensor dirty that is not an input; mark only inputs that forward wrote"));
+      ThrowInvalidArgument(absl::StrCat(
+          "[", GeneratedName(function),
+          "] marked a tensor dirty that is not an input; mark only inputs that forward wrote"));
     }
     if (!ContainsTensor(outputs, dirty)) {
-      ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function),
-                                        "] marked an input dirty that it does not return; return every tensor that forward "
-                                        "writes in place"));
+      ThrowInvalidArgument(absl::StrCat(
+          "[", GeneratedName(function),
+          "] marked an input dirty that it does not return; return every tensor that forward "
+          "writes in place"));
     }
   }
 }

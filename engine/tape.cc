@@ -2,15 +2,16 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "engine/ops.h"
 #include "engine/level.h"
+#include "engine/ops.h"
 #include "engine/rule_results.h"
 #include "engine/transforms.h"
 
 namespace peelcheck {
 namespace {
 
-// The cotangents of a record's outputs; empty where all are undefined. They are taken out: nothing before the record needs them.
+// The cotangents of a record's outputs; empty where all are undefined. They are taken out: nothing
+// before the record needs them.
 Tensors TakeCotangents(const TapeRecord& record, std::vector<Tensor>& by_slot) {
   Tensors cotangents;
   bool any = false;
@@ -30,15 +31,17 @@ void RefuseSecondDerivative(const TapeRecord& record, const Tensors& cotangents)
     tracked = tracked || (at != nullptr && at->kind != TensorKind::kPlain);
   }
   if (tracked) {
-    ThrowFailedPrecondition(absl::StrCat("[", GeneratedName(*record.function),
-                                         "] is once differentiable, but its gradient is being differentiated; write its "
-                                         "backward with engine operations to allow that"));
+    ThrowFailedPrecondition(absl::StrCat(
+        "[", GeneratedName(*record.function),
+        "] is once differentiable, but its gradient is being differentiated; write its "
+        "backward with engine operations to allow that"));
   }
 }
 
 Tensors RunBackward(const TapeRecord& record, Tensors cotangents) {
   const Function& function = *record.function;
-  // A rule may ask saved() of the same record again and again: the pullback can be called several times.
+  // A rule may ask saved() of the same record again and again: the pullback can be called several
+  // times.
   auto& ctx = const_cast<Context&>(record.context);
   if (function.once_differentiable()) RefuseSecondDerivative(record, cotangents);
   if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
@@ -75,7 +78,8 @@ Tensors Tape::Backward(std::span<const int64_t> output_slots, TensorSpan cotange
     Tensors gradients = RunBackward(record, std::move(taken));
     for (size_t i = 0; i < gradients.size(); ++i) {
       const int64_t slot = record.input_slots[i];
-      if (slot >= 0 && gradients[i].defined()) Accumulate(by_slot[static_cast<size_t>(slot)], gradients[i]);
+      if (slot >= 0 && gradients[i].defined())
+        Accumulate(by_slot[static_cast<size_t>(slot)], gradients[i]);
     }
   }
   Tensors result;

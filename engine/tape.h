@@ -1,7 +1,8 @@
-// engine/tape.h: the linear record of a grad level: which functions were called, with what contexts. Internal to the engine.
+// engine/tape.h: the linear record of a grad level: which functions were called, with what
+// contexts. Internal to the engine.
 //
-// Values are numbered by slot. Insertion order is a topological order, so the reverse pass is one loop from the end: no recursion, time
-// linear in the number of records.
+// Values are numbered by slot. Insertion order is a topological order, so the reverse pass is one
+// loop from the end: no recursion, time linear in the number of records.
 #pragma once
 
 #include <memory>
@@ -34,8 +35,9 @@ class Tape : public RefCounted {
   void Append(TapeRecord record) { records_.push_back(std::move(record)); }
   const std::vector<TapeRecord>& records() const { return records_; }
 
-  // Gradients of the input slots, from cotangents of the output slots (undefined = zero). Runs at the current level, so it may itself
-  // be differentiated and batched. Undefined = the outputs do not depend on that input.
+  // Gradients of the input slots, from cotangents of the output slots (undefined = zero). Runs at
+  // the current level, so it may itself be differentiated and batched. Undefined = the outputs do
+  // not depend on that input.
   Tensors Backward(std::span<const int64_t> output_slots, TensorSpan cotangents,
                    std::span<const int64_t> input_slots) const;
 

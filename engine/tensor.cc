@@ -21,14 +21,16 @@ Tensor Tensor::FromArray(Array array) {
   return Tensor(std::move(impl));
 }
 
-Tensor Tensor::Scalar(double value, DType dtype) { return FromArray(Array::Full(dtype, {}, value)); }
+Tensor Tensor::Scalar(double value, DType dtype) {
+  return FromArray(Array::Full(dtype, {}, value));
+}
 
 namespace {
 
 const TensorImpl& Checked(const Ref<TensorImpl>& impl, const char* what) {
   if (!impl) {
-    ThrowInvalidArgument(absl::StrCat("[tensor] ", what,
-                                      " of an undefined tensor was asked; test defined() first"));
+    ThrowInvalidArgument(
+        absl::StrCat("[tensor] ", what, " of an undefined tensor was asked; test defined() first"));
   }
   return *impl;
 }
@@ -66,13 +68,15 @@ const Array& Tensor::array() const {
     if (at->kind == TensorKind::kBatched) {
       if (level == nullptr) ThrowEscapedBatched("tensor");
       ThrowFailedPrecondition(
-          "[tensor] the array of a batched tensor was asked: it holds one value per slot; give the function a vmap rule "
+          "[tensor] the array of a batched tensor was asked: it holds one value per slot; give the "
+          "function a vmap rule "
           "(Function::Vmap), or write it with engine operations and generate_vmap_rule");
     }
     if (level != nullptr) {
-      ThrowFailedPrecondition(absl::StrCat("[tensor] the array of a tensor that ", LevelKindName(level->kind),
-                                           " differentiates was asked: its derivative would be lost; move the code "
-                                           "into a Function with a rule"));
+      ThrowFailedPrecondition(
+          absl::StrCat("[tensor] the array of a tensor that ", LevelKindName(level->kind),
+                       " differentiates was asked: its derivative would be lost; move the code "
+                       "into a Function with a rule"));
     }
     at = at->inner.impl();  // a dead grad or jvp wrapper is its value
   }
@@ -88,7 +92,8 @@ double Tensor::item() const {
   while (at->kind != TensorKind::kPlain) {
     if (at->kind == TensorKind::kBatched) {
       ThrowFailedPrecondition(
-          "[item] a batched tensor has one value per slot, so it cannot steer control flow; use where(condition, x, y), or "
+          "[item] a batched tensor has one value per slot, so it cannot steer control flow; use "
+          "where(condition, x, y), or "
           "move the branch out of the vmap");
     }
     at = at->inner.impl();

@@ -1,10 +1,12 @@
-// engine/tensor.h: what functions compute with: a handle on an Array, or on a wrapper that one level owns.
+// engine/tensor.h: what functions compute with: a handle on an Array, or on a wrapper that one
+// level owns.
 //
 //   Tensor x = Tensor::FromArray(Array::FromValues(DType::kF64, {3}, {1, 2, 3}));
 //   Tensor y = x * x + 1.0;   // operators: engine/ops.h
 //
-// Under a transform the same code sees wrappers: shape() and dtype() are the logical ones (a vmap hides its batch axis).
-// Copies of a Tensor are the same tensor: identity (`is`) is what in-place functions are about.
+// Under a transform the same code sees wrappers: shape() and dtype() are the logical ones (a vmap
+// hides its batch axis). Copies of a Tensor are the same tensor: identity (`is`) is what in-place
+// functions are about.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -40,10 +42,11 @@ class Tensor {
   int64_t dim(int64_t i) const { return shape()[static_cast<size_t>(i)]; }
   int64_t size() const;
 
-  // The array of a plain tensor; a wrapper throws failed_precondition: its function needs a rule for the transform.
+  // The array of a plain tensor; a wrapper throws failed_precondition: its function needs a rule
+  // for the transform.
   const Array& array() const;
-  // The value of a 0-d (or one-element) tensor for control flow. Grad and jvp wrappers give their primal's value; a batched
-  // tensor has many values and throws failed_precondition with advice.
+  // The value of a 0-d (or one-element) tensor for control flow. Grad and jvp wrappers give their
+  // primal's value; a batched tensor has many values and throws failed_precondition with advice.
   double item() const;
 
   // Same tensor, not merely equal values.

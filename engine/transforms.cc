@@ -17,7 +17,8 @@ std::string Describe(const TensorSpec& spec) {
 }
 
 // The differentiated inputs, wrapped to 0..n-1.
-std::vector<size_t> ResolveArgnums(const DiffOptions& options, const Tensors& inputs, const std::string& tag) {
+std::vector<size_t> ResolveArgnums(const DiffOptions& options, const Tensors& inputs,
+                                   const std::string& tag) {
   std::vector<size_t> argnums;
   const auto count = static_cast<int64_t>(inputs.size());
   if (!options.argnums.has_value()) {
@@ -25,22 +26,25 @@ std::vector<size_t> ResolveArgnums(const DiffOptions& options, const Tensors& in
       if (IsFloating(inputs[i].dtype())) argnums.push_back(i);
     }
     if (argnums.empty()) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] none of the ", count,
-                                        " inputs is floating; expected at least one to differentiate"));
+      ThrowInvalidArgument(
+          absl::StrCat("[", tag, "] none of the ", count,
+                       " inputs is floating; expected at least one to differentiate"));
     }
     return argnums;
   }
   if (options.argnums->empty()) {
-    ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums is empty; name at least one of the ", count, " inputs"));
+    ThrowInvalidArgument(
+        absl::StrCat("[", tag, "] argnums is empty; name at least one of the ", count, " inputs"));
   }
   for (int64_t argnum : *options.argnums) {
     if (argnum < -count || argnum >= count) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums has ", argnum, " for ", count, " inputs; expected ", -count,
-                                        "..", count - 1));
+      ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums has ", argnum, " for ", count,
+                                        " inputs; expected ", -count, "..", count - 1));
     }
     const auto index = static_cast<size_t>(argnum < 0 ? argnum + count : argnum);
     if (std::find(argnums.begin(), argnums.end(), index) != argnums.end()) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums names input ", index, " twice; name each once"));
+      ThrowInvalidArgument(
+          absl::StrCat("[", tag, "] argnums names input ", index, " twice; name each once"));
     }
     if (!IsFloating(inputs[index].dtype())) {
       ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums names input ", index, ", which is ",
@@ -54,23 +58,24 @@ std::vector<size_t> ResolveArgnums(const DiffOptions& options, const Tensors& in
 
 void CheckDefined(const Tensors& inputs, const std::string& tag) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].defined()) ThrowInvalidArgument(absl::StrCat("[", tag, "] input ", i, " is an undefined tensor"));
+    if (!inputs[i].defined())
+      ThrowInvalidArgument(absl::StrCat("[", tag, "] input ", i, " is an undefined tensor"));
   }
 }
 
 // Same number, shapes and dtypes; undefined values stand for zeros.
-void CheckMatches(TensorSpan values, std::span<const TensorSpec> specs, const std::string& tag, const char* what,
-                  const char* of) {
+void CheckMatches(TensorSpan values, std::span<const TensorSpec> specs, const std::string& tag,
+                  const char* what, const char* of) {
   if (values.size() != specs.size()) {
-    ThrowInvalidArgument(absl::StrCat("[", tag, "] ", values.size(), " ", what, "s came; expected ", specs.size(),
-                                      ", one per ", of));
+    ThrowInvalidArgument(absl::StrCat("[", tag, "] ", values.size(), " ", what, "s came; expected ",
+                                      specs.size(), ", one per ", of));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i].defined()) continue;
     const TensorSpec came = SpecOf(values[i]);
     if (came.dtype != specs[i].dtype || came.shape != specs[i].shape) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] ", what, " ", i, " is ", Describe(came), "; expected ",
-                                        Describe(specs[i]), " as its ", of));
+      ThrowInvalidArgument(absl::StrCat("[", tag, "] ", what, " ", i, " is ", Describe(came),
+                                        "; expected ", Describe(specs[i]), " as its ", of));
     }
   }
 }
@@ -117,24 +122,29 @@ VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& optio
     state->output_slots.push_back(slot);
     state->outputs.push_back(SpecOf(output));
   }
-  result.pullback = [state = std::move(state)](const Tensors& cotangents) { return RunPullback(*state, cotangents); };
+  result.pullback = [state = std::move(state)](const Tensors& cotangents) {
+    return RunPullback(*state, cotangents);
+  };
   return result;
 }
 
 TensorFn Grad(TensorFn f, DiffOptions options) {
   return [f = std::move(f), options = std::move(options)](const Tensors& inputs) {
     VjpResult vjp = Vjp(f, inputs, options);
-    if (vjp.outputs.size() != 1 || vjp.outputs[0].rank() != 0 || !IsFloating(vjp.outputs[0].dtype())) {
+    if (vjp.outputs.size() != 1 || vjp.outputs[0].rank() != 0 ||
+        !IsFloating(vjp.outputs[0].dtype())) {
       std::string came = absl::StrCat(vjp.outputs.size(), " outputs");
       if (vjp.outputs.size() == 1) came = Describe(SpecOf(vjp.outputs[0]));
-      ThrowInvalidArgument(absl::StrCat("[grad] the function returned ", came,
-                                        "; expected one 0-d floating output: sum it, or use vjp or jacrev"));
+      ThrowInvalidArgument(
+          absl::StrCat("[grad] the function returned ", came,
+                       "; expected one 0-d floating output: sum it, or use vjp or jacrev"));
     }
     return vjp.pullback({OnesLike(vjp.outputs[0])});
   };
 }
 
-JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents, const DiffOptions& options) {
+JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
+              const DiffOptions& options) {
   CheckDefined(inputs, "jvp");
   const std::vector<size_t> argnums = ResolveArgnums(options, inputs, "jvp");
   std::vector<TensorSpec> specs;

@@ -4,7 +4,8 @@
 //   Tensors gradients = Grad(Sum(f), {.argnums = {0}})({x, y});
 //   Tensors rows = Vmap(f, {.in_dims = {0, std::nullopt}})({xs, y});
 //
-// Each transform takes a function and returns a function (vjp returns outputs and a pullback), so they compose.
+// Each transform takes a function and returns a function (vjp returns outputs and a pullback), so
+// they compose.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,8 @@ using TensorFn = std::function<Tensors(const Tensors&)>;
 struct VmapOptions {
   // One dim per input, or a single one for all inputs; negative dims wrap; nullopt = not mapped.
   std::vector<BatchDim> in_dims = {0};
-  // One dim per output, or a single one for all outputs. An output that is not batched is expanded, unless its dim is nullopt.
+  // One dim per output, or a single one for all outputs. An output that is not batched is expanded,
+  // unless its dim is nullopt.
   std::vector<BatchDim> out_dims = {0};
   Randomness randomness = Randomness::kError;
   bool fallback_is_error = false;
@@ -30,21 +32,22 @@ struct VmapOptions {
 };
 
 struct DiffOptions {
-  // Which inputs are differentiated; negative wraps; absent = all floating inputs. Out of range, empty, repeated or
-  // integer inputs: invalid_argument.
+  // Which inputs are differentiated; negative wraps; absent = all floating inputs. Out of range,
+  // empty, repeated or integer inputs: invalid_argument.
   std::optional<std::vector<int64_t>> argnums;
 };
 
 // f mapped over a batch axis. Inputs [.., B at in_dim, ..] -> outputs [.., B at out_dim, ..].
 TensorFn Vmap(TensorFn f, VmapOptions options = {});
 
-// Gradients, in argnum order, of a function with one 0-d floating output (invalid_argument otherwise: use Vjp).
+// Gradients, in argnum order, of a function with one 0-d floating output (invalid_argument
+// otherwise: use Vjp).
 TensorFn Grad(TensorFn f, DiffOptions options = {});
 
 struct VjpResult {
   Tensors outputs;
-  // One cotangent per floating output (undefined = zeros) -> one gradient per argnum. May be called several times, after the
-  // level has ended, and under other transforms.
+  // One cotangent per floating output (undefined = zeros) -> one gradient per argnum. May be called
+  // several times, after the level has ended, and under other transforms.
   TensorFn pullback;
 };
 VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& options = {});
@@ -60,8 +63,9 @@ JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
 // How often a loop over slots stood in for a missing batching rule, in this thread.
 int64_t VmapFallbackCount();
 
-// While one lives, the grad levels that were live when it was made record nothing: results are constants for them. Levels that are
-// entered later are not affected, so a guard outside of a transform is ignored by it.
+// While one lives, the grad levels that were live when it was made record nothing: results are
+// constants for them. Levels that are entered later are not affected, so a guard outside of a
+// transform is ignored by it.
 class NoGradGuard {
  public:
   NoGradGuard();

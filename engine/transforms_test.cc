@@ -1,4 +1,5 @@
-// grad, vjp, jvp and vmap: arguments, results and errors. Nested in one another: the conformance cells.
+// grad, vjp, jvp and vmap: arguments, results and errors. Nested in one another: the conformance
+// cells.
 #include "engine/transforms.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,9 @@ namespace {
 Tensor F64(const Shape& shape, std::initializer_list<double> values) {
   return Tensor::FromArray(Array::FromValues(DType::kF64, shape, values));
 }
-Tensor Ints(const Shape& shape, std::vector<int64_t> values) { return Tensor::FromArray(Array::FromInts(shape, values)); }
+Tensor Ints(const Shape& shape, std::vector<int64_t> values) {
+  return Tensor::FromArray(Array::FromInts(shape, values));
+}
 
 std::vector<double> Values(const Tensor& tensor) { return tensor.array().ToDoubles(); }
 
@@ -38,7 +41,8 @@ TEST(Grad, ArgnumsSelectAndOrderTheGradients) {
 
 TEST(Vjp, InputThatTheOutputIgnoresGetsZerosOfItsShapeAndDtype) {
   const TensorFn first = [](const Tensors& in) -> Tensors { return {in[0]}; };
-  const VjpResult vjp = Vjp(first, {Tensor::Scalar(1), Tensor::FromArray(Array::Zeros(DType::kF32, {3, 1}))});
+  const VjpResult vjp =
+      Vjp(first, {Tensor::Scalar(1), Tensor::FromArray(Array::Zeros(DType::kF32, {3, 1}))});
   const Tensors gradients = vjp.pullback({Tensor::Scalar(2)});
   EXPECT_EQ(gradients[0].item(), 2);
   EXPECT_EQ(gradients[1].dtype(), DType::kF32);
@@ -126,7 +130,8 @@ TEST(Vmap, ScalarConstantDoesNotPromote) {
 
 TEST(Vmap, NestedOverDifferentArgumentsGivesTheOuterProduct) {
   const TensorFn inner = Vmap(kMul, {.in_dims = {std::nullopt, 0}});
-  const Tensor outer = Vmap(inner, {.in_dims = {0, std::nullopt}})({F64({3}, {1, 2, 3}), F64({4}, {1, 10, 100, 1000})})[0];
+  const Tensor outer = Vmap(inner, {.in_dims = {0, std::nullopt}})(
+      {F64({3}, {1, 2, 3}), F64({4}, {1, 10, 100, 1000})})[0];
   EXPECT_EQ(outer.shape(), (Shape{3, 4}));
   EXPECT_EQ(Values(outer)[7], 2000);
 }
@@ -138,28 +143,57 @@ TEST(Transforms, EachMistakeHasItsMessage) {
   const auto vmap = [](VmapOptions options, Tensors inputs) {
     return [=] { Vmap([](const Tensors& in) -> Tensors { return {in[0]}; }, options)(inputs); };
   };
-  const auto vjp = [=](std::vector<int64_t> argnums) { return [=] { Vjp(kMul, {x, x}, {.argnums = argnums}); }; };
+  const auto vjp = [=](std::vector<int64_t> argnums) {
+    return [=] { Vjp(kMul, {x, x}, {.argnums = argnums}); };
+  };
   const std::vector<Failure> failures = {
       {"no inputs", vmap({}, {}), "[vmap] the function got no inputs"},
       {"nothing batched", vmap({.in_dims = {std::nullopt}}, {x}), "maps no input"},
-      {"wrong number of dims", vmap({.in_dims = {0, 0, 0}}, {x, x}), "in_dims=(0, 0, 0) for 2 inputs; expected 2 dims"},
-      {"dim out of range", vmap({.in_dims = {2}}, {matrix}), "[vmap] in_dims=2 for input 0 of rank 2; expected -2..1"},
+      {"wrong number of dims", vmap({.in_dims = {0, 0, 0}}, {x, x}),
+       "in_dims=(0, 0, 0) for 2 inputs; expected 2 dims"},
+      {"dim out of range", vmap({.in_dims = {2}}, {matrix}),
+       "[vmap] in_dims=2 for input 0 of rank 2; expected -2..1"},
       {"dim of a 0-d input", vmap({}, {Tensor::Scalar(1)}), "rank 0"},
       {"sizes differ", vmap({}, {x, F64({1}, {1})}), "(input 0: 3, input 1: 1)"},
-      {"wrong number of out_dims", vmap({.out_dims = {0, 0}}, {x}), "out_dims=(0, 0) for 1 outputs"},
-      {"batched output, out_dim none", vmap({.out_dims = {std::nullopt}}, {x}), "out_dims is none for output 0"},
+      {"wrong number of out_dims", vmap({.out_dims = {0, 0}}, {x}),
+       "out_dims=(0, 0) for 1 outputs"},
+      {"batched output, out_dim none", vmap({.out_dims = {std::nullopt}}, {x}),
+       "out_dims is none for output 0"},
       {"out_dim out of range", vmap({.out_dims = {1}}, {x}), "[vmap] out_dims=1 for output 0"},
       {"negative chunk", vmap({.chunk_size = -1}, {x}), "chunk_size=-1"},
       {"argnum out of range", vjp({2}), "[vjp] argnums has 2 for 2 inputs; expected -2..1"},
       {"argnums empty", vjp({}), "argnums is empty"},
       {"argnum repeated", vjp({1, -1}), "names input 1 twice"},
-      {"integer argnum", [] { Vjp(kIdentity, {Ints({1}, {1})}, {.argnums = std::vector<int64_t>{0}}); }, "which is i64"},
-      {"nothing floating", [] { Vjp(kIdentity, {Ints({1}, {1})}); }, "none of the 1 inputs is floating"},
-      {"grad of a vector", [=] { Grad(kMul)({x, x}); }, "use vjp or jacrev"},
-      {"number of cotangents", [=] { Vjp(kMul, {x, x}).pullback({}); }, "0 cotangents came; expected 1"},
-      {"cotangent shape", [=] { Vjp(kMul, {x, x}).pullback({matrix}); }, "cotangent 0 is f64[3, 1]; expected f64[3]"},
-      {"number of tangents", [=] { Jvp(kMul, {x, x}, {x}); }, "1 tangents came; expected 2"},
-      {"tangent dtype", [=] { Jvp(kMul, {x, x}, {x, To(x, DType::kF32)}); }, "tangent 1 is f32[3]; expected f64[3]"},
+      {"integer argnum",
+       [] { Vjp(kIdentity, {Ints({1}, {1})}, {.argnums = std::vector<int64_t>{0}}); },
+       "which is i64"},
+      {"nothing floating", [] { Vjp(kIdentity, {Ints({1}, {1})}); },
+       "none of the 1 inputs is floating"},
+      {"grad of a vector",
+       [=] {
+         Grad(kMul)({x, x});
+       },
+       "use vjp or jacrev"},
+      {"number of cotangents",
+       [=] {
+         Vjp(kMul, {x, x}).pullback({});
+       },
+       "0 cotangents came; expected 1"},
+      {"cotangent shape",
+       [=] {
+         Vjp(kMul, {x, x}).pullback({matrix});
+       },
+       "cotangent 0 is f64[3, 1]; expected f64[3]"},
+      {"number of tangents",
+       [=] {
+         Jvp(kMul, {x, x}, {x});
+       },
+       "1 tangents came; expected 2"},
+      {"tangent dtype",
+       [=] {
+         Jvp(kMul, {x, x}, {x, To(x, DType::kF32)});
+       },
+       "tangent 1 is f32[3]; expected f64[3]"},
   };
   for (const Failure& failure : failures) {
     try {

@@ -1,5 +1,5 @@
-// What a vmap level does with a call: the function's batching rule on unwrapped inputs, below; written, generated, or, where the function
-// allows it, a counted loop over the slots.
+// What a vmap level does with a call: the function's batching rule on unwrapped inputs, below;
+// written, generated, or, where the function allows it, a counted loop over the slots.
 #include <absl/strings/str_cat.h>
 
 #include "engine/batching.h"
@@ -11,15 +11,17 @@ namespace {
 
 thread_local int64_t fallback_count = 0;
 
-VmapResult LoopOverSlots(const Level& level, const Ref<const Function>& function, const BatchDims& in_dims,
-                         TensorSpan inputs) {
+VmapResult LoopOverSlots(const Level& level, const Ref<const Function>& function,
+                         const BatchDims& in_dims, TensorSpan inputs) {
   if (level.fallback_is_error) {
-    ThrowUnimplemented(absl::StrCat("[vmap] `", function->name(),
-                                    "` has no batching rule and the loop over slots is switched off (fallback_is_error)"));
+    ThrowUnimplemented(absl::StrCat(
+        "[vmap] `", function->name(),
+        "` has no batching rule and the loop over slots is switched off (fallback_is_error)"));
   }
   if (level.vmap.batch_size == 0) {
-    ThrowUnimplemented(absl::StrCat("[vmap] `", function->name(),
-                                    "` has no batching rule, and a loop over 0 slots cannot tell its outputs' shapes"));
+    ThrowUnimplemented(absl::StrCat(
+        "[vmap] `", function->name(),
+        "` has no batching rule, and a loop over 0 slots cannot tell its outputs' shapes"));
   }
   ++fallback_count;
   std::vector<Tensors> by_output;
@@ -38,12 +40,13 @@ VmapResult LoopOverSlots(const Level& level, const Ref<const Function>& function
   return result;
 }
 
-VmapResult ApplyRule(const Level& level, const Ref<const Function>& function, const BatchDims& in_dims,
-                     TensorSpan inputs) {
+VmapResult ApplyRule(const Level& level, const Ref<const Function>& function,
+                     const BatchDims& in_dims, TensorSpan inputs) {
   if (function->generate_vmap_rule()) {
     if (function->has_vmap_rule()) {
-      ThrowInvalidArgument(absl::StrCat("[", function->name(),
-                                        "] has both a vmap rule and generate_vmap_rule; keep one of them"));
+      ThrowInvalidArgument(
+          absl::StrCat("[", function->name(),
+                       "] has both a vmap rule and generate_vmap_rule; keep one of them"));
     }
     auto vmapped = MakeRef<VmappedFunction>(function, level.vmap, in_dims);
     VmapResult result;
@@ -62,16 +65,19 @@ BatchDims CheckedOutDims(const Level& level, const Function& function, const Vma
   BatchDims dims = result.out_dims;
   if (dims.size() == 1) dims.resize(result.outputs.size(), dims[0]);
   if (dims.size() != result.outputs.size()) {
-    ThrowInvalidArgument(absl::StrCat("[", function.name(), "] vmap rule returned ", result.outputs.size(), " outputs and ",
-                                      dims.size(), " out_dims; expected one dim per output, or one for all"));
+    ThrowInvalidArgument(absl::StrCat("[", function.name(), "] vmap rule returned ",
+                                      result.outputs.size(), " outputs and ", dims.size(),
+                                      " out_dims; expected one dim per output, or one for all"));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].has_value()) continue;
     const Tensor& output = result.outputs[i];
-    if (*dims[i] < 0 || *dims[i] >= output.rank() || output.dim(*dims[i]) != level.vmap.batch_size) {
-      ThrowInvalidArgument(absl::StrCat("[", function.name(), "] vmap rule returned output ", i, " of shape ",
-                                        ShapeToString(output.shape()), " with out_dim ", *dims[i],
-                                        "; expected an axis of the batch size ", level.vmap.batch_size));
+    if (*dims[i] < 0 || *dims[i] >= output.rank() ||
+        output.dim(*dims[i]) != level.vmap.batch_size) {
+      ThrowInvalidArgument(
+          absl::StrCat("[", function.name(), "] vmap rule returned output ", i, " of shape ",
+                       ShapeToString(output.shape()), " with out_dim ", *dims[i],
+                       "; expected an axis of the batch size ", level.vmap.batch_size));
     }
   }
   return dims;

@@ -22,7 +22,9 @@ struct State {
 
 class FreshVmap {
  public:
-  explicit FreshVmap(const VmapInfo& info) : level(LevelKind::kVmap), scope_(level) { level.vmap = info; }
+  explicit FreshVmap(const VmapInfo& info) : level(LevelKind::kVmap), scope_(level) {
+    level.vmap = info;
+  }
   Level level;
 
   Tensor Wrap(const Tensor& tensor, BatchDim dim) const {
@@ -61,17 +63,20 @@ size_t IndexOf(TensorSpan list, const Tensor& tensor) {
   return i;
 }
 
-// A gradient as it came out of the fresh level, brought to the input's physical shape: summed over the batch for an input that is not
-// batched, expanded for one that is, the batch axis at the input's place.
-Tensor ToInputDims(const Tensor& gradient, BatchDim gradient_dim, BatchDim input_dim, int64_t batch_size) {
+// A gradient as it came out of the fresh level, brought to the input's physical shape: summed over
+// the batch for an input that is not batched, expanded for one that is, the batch axis at the
+// input's place.
+Tensor ToInputDims(const Tensor& gradient, BatchDim gradient_dim, BatchDim input_dim,
+                   int64_t batch_size) {
   if (!input_dim.has_value()) {
     return gradient_dim.has_value() ? Sum(gradient, Dims{*gradient_dim}) : gradient;
   }
   return MoveDim(EnsureBatchAtFront(gradient, gradient_dim, batch_size), 0, *input_dim);
 }
 
-// The cotangent of an output that all slots share: it belongs to them together, so one slot gets it and the others zeros. Given to each,
-// it would be counted once per slot when the gradients are summed over the batch.
+// The cotangent of an output that all slots share: it belongs to them together, so one slot gets it
+// and the others zeros. Given to each, it would be counted once per slot when the gradients are
+// summed over the batch.
 Tensor InFirstSlot(const Tensor& cotangent, int64_t batch_size) {
   if (!cotangent.defined() || batch_size == 0) return Tensor();
   return Pad(Unsqueeze(cotangent, 0), 0, 0, batch_size - 1);
@@ -79,7 +84,8 @@ Tensor InFirstSlot(const Tensor& cotangent, int64_t batch_size) {
 
 }  // namespace
 
-VmappedFunction::VmappedFunction(Ref<const Function> function, const VmapInfo& info, BatchDims in_dims)
+VmappedFunction::VmappedFunction(Ref<const Function> function, const VmapInfo& info,
+                                 BatchDims in_dims)
     : function_(std::move(function)), info_(info), in_dims_(std::move(in_dims)) {}
 
 Tensors VmappedFunction::Forward(TensorSpan inputs) const {
@@ -104,7 +110,8 @@ void VmappedFunction::SetupContext(Context& ctx, TensorSpan inputs, TensorSpan o
     for (size_t i = 0; i < outputs.size(); ++i) {
       // An output that is an input stays one inside, or mark_dirty could not name it.
       const size_t same = IndexOf(inputs, outputs[i]);
-      wrapped_outputs.push_back(same < inputs.size() ? wrapped[same] : fresh.Wrap(outputs[i], out_dims_[i]));
+      wrapped_outputs.push_back(same < inputs.size() ? wrapped[same]
+                                                     : fresh.Wrap(outputs[i], out_dims_[i]));
     }
     for (const Tensor& input : wrapped) state->inputs.push_back(SpecOf(input));
     for (const Tensor& output : wrapped_outputs) state->outputs.push_back(SpecOf(output));
@@ -112,7 +119,8 @@ void VmappedFunction::SetupContext(Context& ctx, TensorSpan inputs, TensorSpan o
     for_backward = fresh.Unwrap(ContextAccess::SavedForBackward(inner), &state->backward_dims);
     for_forward = fresh.Unwrap(ContextAccess::SavedForForward(inner), &state->forward_dims);
     BatchDim ignored;
-    for (const Tensor& dirty : ContextAccess::Dirty(inner)) ctx.MarkDirty(fresh.Unwrap(dirty, &ignored));
+    for (const Tensor& dirty : ContextAccess::Dirty(inner))
+      ctx.MarkDirty(fresh.Unwrap(dirty, &ignored));
     for (const Tensor& output : ContextAccess::NonDifferentiable(inner)) {
       ctx.MarkNonDifferentiable(outputs[IndexOf(wrapped_outputs, output)]);
     }
@@ -129,11 +137,13 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
   Tensors gradients;
   {
     FreshVmap fresh(info_);
-    Context inner = ContextAccess::WithSaved(state.inner, fresh.Wrap(ctx.saved(), state.backward_dims), {});
+    Context inner =
+        ContextAccess::WithSaved(state.inner, fresh.Wrap(ctx.saved(), state.backward_dims), {});
     Tensors wrapped;
     for (size_t i = 0; i < cotangents.size(); ++i) {
-      wrapped.push_back(out_dims_[i].has_value() ? fresh.Wrap(cotangents[i], out_dims_[i])
-                                                 : fresh.Wrap(InFirstSlot(cotangents[i], info_.batch_size), 0));
+      wrapped.push_back(out_dims_[i].has_value()
+                            ? fresh.Wrap(cotangents[i], out_dims_[i])
+                            : fresh.Wrap(InFirstSlot(cotangents[i], info_.batch_size), 0));
     }
     if (!function_->handles_undefined() && ContextAccess::MaterializeGrads(inner)) {
       MaterializeZeros(state.outputs, wrapped);
@@ -141,7 +151,8 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
     Tensors inside = function_->Backward(inner, wrapped);
     CheckCount(*function_, "gradients", inside.size(), in_dims_.size(), "input");
     for (size_t i = 0; i < inside.size(); ++i) {
-      if (inside[i].defined()) inside[i] = CheckedGradient(*function_, i, inside[i], state.inputs[i]);
+      if (inside[i].defined())
+        inside[i] = CheckedGradient(*function_, i, inside[i], state.inputs[i]);
     }
     gradients = fresh.Unwrap(inside, &gradient_dims);
   }
@@ -158,7 +169,8 @@ Tensors VmappedFunction::Jvp(Context& ctx, TensorSpan tangents) const {
   Tensors results;
   {
     FreshVmap fresh(info_);
-    Context inner = ContextAccess::WithSaved(state.inner, {}, fresh.Wrap(ctx.saved(), state.forward_dims));
+    Context inner =
+        ContextAccess::WithSaved(state.inner, {}, fresh.Wrap(ctx.saved(), state.forward_dims));
     Tensors wrapped = fresh.Wrap(tangents, in_dims_);
     if (!function_->handles_undefined() && ContextAccess::MaterializeGrads(inner)) {
       MaterializeZeros(state.inputs, wrapped);
@@ -173,12 +185,15 @@ Tensors VmappedFunction::Jvp(Context& ctx, TensorSpan tangents) const {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].defined()) continue;
     if (!out_dims_[i].has_value() && tangent_dims[i].has_value()) {
-      // The output does not vary over the batch but its tangent does; the level above cannot pair them.
-      ThrowFailedPrecondition(absl::StrCat("[", name(), "] output ", i,
-                                           " is not batched but its tangent is; let forward compute it from the batched input"));
+      // The output does not vary over the batch but its tangent does; the level above cannot pair
+      // them.
+      ThrowFailedPrecondition(absl::StrCat(
+          "[", name(), "] output ", i,
+          " is not batched but its tangent is; let forward compute it from the batched input"));
     }
     if (out_dims_[i].has_value()) {
-      results[i] = MoveDim(EnsureBatchAtFront(results[i], tangent_dims[i], info_.batch_size), 0, *out_dims_[i]);
+      results[i] = MoveDim(EnsureBatchAtFront(results[i], tangent_dims[i], info_.batch_size), 0,
+                           *out_dims_[i]);
     }
   }
   return results;

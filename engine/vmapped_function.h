@@ -1,5 +1,6 @@
-// engine/vmapped_function.h: the generated batching rule: `Vmapped<Name>`, a function that runs another one's forward, setup_context,
-// backward and jvp each under a fresh vmap level. It nests in itself. Internal to the engine.
+// engine/vmapped_function.h: the generated batching rule: `Vmapped<Name>`, a function that runs
+// another one's forward, setup_context, backward and jvp each under a fresh vmap level. It nests in
+// itself. Internal to the engine.
 #pragma once
 
 #include <mutex>

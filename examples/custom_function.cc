@@ -2,7 +2,8 @@
 //
 //   build/release/example_custom_function
 //
-// `SquaredNorm` computes |x|^2 of a vector. Its registration is all that the generators and checks need to know.
+// `SquaredNorm` computes |x|^2 of a vector. Its registration is all that the generators and checks
+// need to know.
 #include <cstdio>
 
 #include "checks/runner.h"
@@ -31,7 +32,8 @@ const Registration kSquaredNorm({
     .name = "SquaredNorm",
     .formula = "y = sum_i x_i^2; dy = 2 sum_i x_i dx_i",
     .arguments = {{.name = "x", .shape = "n"}},
-    .build = Plain("SquaredNorm", 1, [](const Tensors& in) { return Call(MakeRef<SquaredNorm>(), in); }),
+    .build = Plain("SquaredNorm", 1,
+                   [](const Tensors& in) { return Call(MakeRef<SquaredNorm>(), in); }),
     .custom_function = true,
 });
 

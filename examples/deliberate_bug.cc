@@ -1,10 +1,12 @@
 // A custom function with a deliberate bug: what a report of peelcheck looks like.
 //
-//   build/release/example_deliberate_bug                      finds it, shrinks it, prints how to replay it; exits 1
-//   build/release/example_deliberate_bug replay TOKEN|FILE    the printed command
+//   build/release/example_deliberate_bug                      finds it, shrinks it, prints how to
+//   replay it; exits 1 build/release/example_deliberate_bug replay TOKEN|FILE    the printed
+//   command
 //
-// `LogQuotient` is z = log(x / y) with broadcasting. Its backward weighs the gradient of a y that was broadcast as if z were a mean over the
-// axes along which y was repeated: right wherever nothing is broadcast, which is where hand-written tests look.
+// `LogQuotient` is z = log(x / y) with broadcasting. Its backward weighs the gradient of a y that
+// was broadcast as if z were a mean over the axes along which y was repeated: right wherever
+// nothing is broadcast, which is where hand-written tests look.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -22,7 +24,9 @@ class LogQuotient : public Function {
  public:
   std::string name() const override { return "LogQuotient"; }
   Tensors Forward(TensorSpan in) const override { return {Log(in[0] / in[1])}; }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.Save({in[0], in[1]}); }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
+    ctx.Save({in[0], in[1]});
+  }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& x = ctx.saved()[0];
     const Tensor& y = ctx.saved()[1];
@@ -43,7 +47,8 @@ const Registration kLogQuotient({
     .arguments = {{.name = "x", .shape = "~", .domain = {.low = 0.5, .high = 3}},
                   {.name = "y", .shape = "~", .domain = {.low = 0.5, .high = 3}}},
     .allows_empty = false,  // the weight divides by the element count
-    .build = Plain("LogQuotient", 2, [](const Tensors& in) { return Call(MakeRef<LogQuotient>(), in); }),
+    .build = Plain("LogQuotient", 2,
+                   [](const Tensors& in) { return Call(MakeRef<LogQuotient>(), in); }),
     .custom_function = true,
 });
 
@@ -64,7 +69,8 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "replay") == 0) {
     std::ifstream file(argv[2], std::ios::binary);
     if (!file) return Finish(ReplayToken(argv[2], options, report));
-    return Finish(ReplayCase(std::string(std::istreambuf_iterator<char>(file), {}), options, report));
+    return Finish(
+        ReplayCase(std::string(std::istreambuf_iterator<char>(file), {}), options, report));
   }
   options.ops = {"LogQuotient"};
   options.checks = {"grad", "vjp", "jvp", "vmap", "vmapvjp"};

@@ -1,4 +1,5 @@
-// opinfo_db/entry.h: the descriptor of one operation or custom function: all that generators and checks know of it.
+// opinfo_db/entry.h: the descriptor of one operation or custom function: all that generators and
+// checks know of it.
 //
 //   const Registration kSin({
 //       .name = "sin",
@@ -8,7 +9,8 @@
 //       .reference = ElementwiseReference([](double x) { return std::sin(x); }),
 //   });
 //
-// An entry is data; no generator code stands in it. It is registered with the file and line where it is written.
+// An entry is data; no generator code stands in it. It is registered with the file and line where
+// it is written.
 #pragma once
 
 #include <functional>
@@ -22,19 +24,21 @@ namespace peelcheck {
 // Where the values of a floating argument are drawn from; everything is on a grid of 0.01.
 struct Domain {
   double low = -2.0, high = 2.0;
-  // Points at which the operation has no derivative, or is not smooth: values keep `margin` away from them, and finite differences
-  // do not step across.
+  // Points at which the operation has no derivative, or is not smooth: values keep `margin` away
+  // from them, and finite differences do not step across.
   std::vector<double> kinks = {};
   double margin = 0.1;
-  // All values of one argument (of all such arguments together) differ by at least `margin`: for sort, max, maximum.
+  // All values of one argument (of all such arguments together) differ by at least `margin`: for
+  // sort, max, maximum.
   bool distinct = false;
 };
 
 // What the values of an argument are.
 enum class ValueKind {
-  kFloating,            // drawn from `domain`, in the dtype of the cell
-  kBool,                // false or true
-  kIndex,               // i64 in 0..n-1, n the size of argument `of` along the attribute `dim_attribute` (or dim `dim`)
+  kFloating,  // drawn from `domain`, in the dtype of the cell
+  kBool,      // false or true
+  kIndex,  // i64 in 0..n-1, n the size of argument `of` along the attribute `dim_attribute` (or dim
+           // `dim`)
   kPermutation,         // i64, along that dim a permutation of 0..n-1; shape of argument `of`
   kInversePermutation,  // the inverse of argument `of` along that dim
   kInteger,             // i64 in -5..5
@@ -42,9 +46,10 @@ enum class ValueKind {
 
 struct Argument {
   std::string name;
-  // Axes, outermost first. A letter or word names an axis: the same name is the same size, different names differ. A digit is that
-  // size. "..." any number (0 to 2) of leading axes, the same in all arguments; "~" likewise, but here an argument may lack leading
-  // ones or have size 1 in some: the arguments broadcast together. Examples: "m k", "... n", "~", "".
+  // Axes, outermost first. A letter or word names an axis: the same name is the same size,
+  // different names differ. A digit is that size. "..." any number (0 to 2) of leading axes, the
+  // same in all arguments; "~" likewise, but here an argument may lack leading ones or have size 1
+  // in some: the arguments broadcast together. Examples: "m k", "... n", "~", "".
   std::string shape = "...";
   ValueKind kind = ValueKind::kFloating;
   Domain domain = {};
@@ -62,9 +67,10 @@ enum class AttributeKind {
   kDimList,      // a list of distinct dims, at least one where the rank allows it
   kPermutation,  // a list: all dims in some order
   kNewDim,       // -rank-1..rank: where a new axis goes
-  kIndexAlong,   // an index into argument `of` along attribute `dim_attribute` (or `dim`): -n..n-1; the axis is not empty
+  kIndexAlong,   // an index into argument `of` along attribute `dim_attribute` (or `dim`): -n..n-1;
+                 // the axis is not empty
   kReshape,      // a shape with the element count of argument `of`, sometimes with a -1
-  kExpand,       // a shape that argument `of` broadcasts to, sometimes with -1s and new leading axes
+  kExpand,  // a shape that argument `of` broadcasts to, sometimes with -1s and new leading axes
 };
 
 struct AttributeSpec {
@@ -85,12 +91,13 @@ struct ErrorCase {
 };
 
 // Values from plain arrays, by code that shares nothing with the operation.
-using Reference = std::function<std::vector<Array>(std::span<const Array> inputs, const Attributes& attributes)>;
+using Reference =
+    std::function<std::vector<Array>(std::span<const Array> inputs, const Attributes& attributes)>;
 
 struct Entry {
-  std::string name;     // PyTorch's, where it has the operation
-  std::string formula;  // what it computes and its derivative
-  std::string source = "";   // paper, equation, or the documentation that defines it
+  std::string name;            // PyTorch's, where it has the operation
+  std::string formula;         // what it computes and its derivative
+  std::string source = "";     // paper, equation, or the documentation that defines it
   std::string pins_down = "";  // custom functions: what the entry is there to pin down
   std::vector<Argument> arguments;
   std::vector<AttributeSpec> attributes = {};
@@ -100,12 +107,12 @@ struct Entry {
   // Checks the attributes and returns the operation: flat inputs -> flat outputs.
   std::function<TensorFn(const Attributes&)> build;
   Reference reference = nullptr;
-  // The declared derivative is not that of the function (a scaled gradient). The checks then difference this one instead: its true
-  // derivative is what the entry declares.
+  // The declared derivative is not that of the function (a scaled gradient). The checks then
+  // difference this one instead: its true derivative is what the entry declares.
   std::function<TensorFn(const Attributes&)> surrogate = nullptr;
   bool zero_derivative = false;  // the derivative is zero everywhere on purpose (floor, sign)
   bool differentiable = true;    // false: no floating output or input: only value and vmap apply
-  bool composable = true;        // false: vmap, jvp and second derivatives are refused with `refusal`
+  bool composable = true;  // false: vmap, jvp and second derivatives are refused with `refusal`
   ErrorClass refusal = ErrorClass::kFailedPrecondition;
   bool custom_function = false;  // of the autograd-function database, not a built-in operation
   std::vector<ErrorCase> error_cases = {};
@@ -117,7 +124,8 @@ struct Entry {
 const std::vector<const Entry*>& AllEntries();
 // nullptr where there is none.
 const Entry* FindEntry(const std::string& name);
-// The operation of a program; `op` may end in "#surrogate". Unknown: invalid_argument that names the closest ones and `list ops`.
+// The operation of a program; `op` may end in "#surrogate". Unknown: invalid_argument that names
+// the closest ones and `list ops`.
 TensorFn BuildOperation(const std::string& op, const Attributes& attributes);
 // The closest registered names, by edit distance, at most three.
 std::vector<std::string> ClosestNames(const std::string& name, std::span<const std::string> known);
@@ -126,7 +134,10 @@ std::vector<std::string> ClosestNames(const std::string& name, std::span<const s
 struct SourceLocation {
   const char* file = "";
   int line = 0;
-  static constexpr SourceLocation Current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  static constexpr SourceLocation Current(const char* file = __builtin_FILE(),
+                                          int line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
 // Registers an entry at the place where it is written.
@@ -135,12 +146,15 @@ class Registration {
   explicit Registration(Entry entry, SourceLocation where = SourceLocation::Current());
 };
 
-// -- what many entries need ------------------------------------------------------------------------------------------------------
+// -- what many entries need
+// ------------------------------------------------------------------------------------------------------
 
-// build: a function of tensors without attributes; refuses any attribute and any wrong number of inputs.
+// build: a function of tensors without attributes; refuses any attribute and any wrong number of
+// inputs.
 std::function<TensorFn(const Attributes&)> Plain(const std::string& name, size_t arity,
                                                  std::function<Tensors(const Tensors&)> call);
-// reference: elementwise with broadcasting; computed in double, rounded to the promoted dtype of the inputs.
+// reference: elementwise with broadcasting; computed in double, rounded to the promoted dtype of
+// the inputs.
 Reference ElementwiseReference(std::function<double(double)> f);
 Reference ElementwiseReference(std::function<double(double, double)> f);
 

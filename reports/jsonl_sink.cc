@@ -22,13 +22,15 @@ Json Number(double value) {
 absl::StatusOr<std::unique_ptr<JsonlSink>> JsonlSink::Open(const std::string& path) {
   errno = 0;
   std::unique_ptr<JsonlSink> sink(new JsonlSink(path));
-  if (!sink->file_) return absl::UnavailableError("cannot write " + path + ": " + std::strerror(errno));
+  if (!sink->file_)
+    return absl::UnavailableError("cannot write " + path + ": " + std::strerror(errno));
   return sink;
 }
 
 absl::Status JsonlSink::status() const {
   if (file_.good()) return absl::OkStatus();
-  return absl::UnavailableError("writing " + path_ + " failed: the disk may be full; the report is incomplete");
+  return absl::UnavailableError("writing " + path_ +
+                                " failed: the disk may be full; the report is incomplete");
 }
 
 void JsonlSink::Write(const Json& record) { file_ << record.dump() << "\n" << std::flush; }

@@ -1,8 +1,10 @@
-// reports/jsonl_sink.h: results.jsonl: one JSON object a line, from which every other report can be made. Schema: docs/results_schema.md.
+// reports/jsonl_sink.h: results.jsonl: one JSON object a line, from which every other report can be
+// made. Schema: docs/results_schema.md.
 //
 //   absl::StatusOr<std::unique_ptr<JsonlSink>> sink = JsonlSink::Open("out/results.jsonl");
 //
-// Each line is flushed when it is written: a file without an `end` record is that of a run that died.
+// Each line is flushed when it is written: a file without an `end` record is that of a run that
+// died.
 #pragma once
 
 #include <absl/status/statusor.h>

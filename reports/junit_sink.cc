@@ -24,7 +24,8 @@ std::string XmlEscaped(const std::string& text) {
       case '>': escaped += "&gt;"; break;
       case '"': escaped += "&quot;"; break;
       case '\'': escaped += "&apos;"; break;
-      case '\n': case '\t': escaped += c; break;
+      case '\n':
+      case '\t': escaped += c; break;
       default:
         if (static_cast<unsigned char>(c) >= 0x20) escaped += c;
     }
@@ -40,9 +41,9 @@ JunitSink::Suite& JunitSink::SuiteOf(const std::string& op) {
 void JunitSink::Begin(const RunInfo&) { suites_.clear(); }
 
 void JunitSink::OnMismatch(const Mismatch& mismatch) {
-  absl::StrAppend(&SuiteOf(mismatch.id.op).failures[CaseName(mismatch.id)],
-                  "    <failure type=\"", VerdictName(mismatch.verdict), "\" message=\"", XmlEscaped(mismatch.summary), "\">",
-                  XmlEscaped(RenderMismatch(mismatch)), "</failure>\n");
+  absl::StrAppend(&SuiteOf(mismatch.id.op).failures[CaseName(mismatch.id)], "    <failure type=\"",
+                  VerdictName(mismatch.verdict), "\" message=\"", XmlEscaped(mismatch.summary),
+                  "\">", XmlEscaped(RenderMismatch(mismatch)), "</failure>\n");
 }
 
 void JunitSink::OnCell(const CellResult& cell) { SuiteOf(cell.id.op).cells.push_back(cell); }
@@ -54,11 +55,12 @@ void JunitSink::End(const RunEnd&) {
   for (const Suite& suite : suites_) {
     size_t failures = 0;
     for (const CellResult& cell : suite.cells) failures += IsFailure(cell.verdict);
-    file << "<testsuite name=\"" << XmlEscaped(suite.name) << "\" tests=\"" << suite.cells.size() << "\" failures=\"" << failures
-         << "\">\n";
+    file << "<testsuite name=\"" << XmlEscaped(suite.name) << "\" tests=\"" << suite.cells.size()
+         << "\" failures=\"" << failures << "\">\n";
     for (const CellResult& cell : suite.cells) {
-      file << "  <testcase classname=\"" << XmlEscaped(suite.name) << "\" name=\"" << XmlEscaped(CaseName(cell.id)) << "\" time=\""
-           << absl::StrFormat("%.3f", cell.seconds) << "\"";
+      file << "  <testcase classname=\"" << XmlEscaped(suite.name) << "\" name=\""
+           << XmlEscaped(CaseName(cell.id)) << "\" time=\"" << absl::StrFormat("%.3f", cell.seconds)
+           << "\"";
       const auto text = suite.failures.find(CaseName(cell.id));
       if (text == suite.failures.end() && !IsFailure(cell.verdict)) {
         file << "/>\n";
@@ -68,7 +70,8 @@ void JunitSink::End(const RunEnd&) {
       if (text != suite.failures.end()) {
         file << text->second;
       } else {
-        file << "    <failure type=\"" << VerdictName(cell.verdict) << "\" message=\"" << VerdictName(cell.verdict) << "\"/>\n";
+        file << "    <failure type=\"" << VerdictName(cell.verdict) << "\" message=\""
+             << VerdictName(cell.verdict) << "\"/>\n";
       }
       file << "  </testcase>\n";
     }

@@ -1,4 +1,5 @@
-// reports/junit_sink.h: junit.xml for CI systems: a testsuite per operation, a testcase per check and dtype, at the entry's file and line.
+// reports/junit_sink.h: junit.xml for CI systems: a testsuite per operation, a testcase per check
+// and dtype, at the entry's file and line.
 #pragma once
 
 #include <absl/status/status.h>

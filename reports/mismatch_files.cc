@@ -36,7 +36,8 @@ void MismatchFilesSink::OnMismatch(const Mismatch& mismatch) {
   fs::create_directories(folder_, error);
   const std::string path = (fs::path(folder_) / FileName(++count_, mismatch.id)).string();
   std::ofstream file(path, std::ios::trunc);
-  const auto json = nlohmann::ordered_json::parse(mismatch.case_json, nullptr, /*allow_exceptions=*/false);
+  const auto json =
+      nlohmann::ordered_json::parse(mismatch.case_json, nullptr, /*allow_exceptions=*/false);
   file << json.dump() << "\n";
   file.close();
   if (!file) status_ = absl::UnavailableError("cannot write " + path);

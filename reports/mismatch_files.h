@@ -1,4 +1,5 @@
-// reports/mismatch_files.h: a file of values for each mismatch, for `peelcheck replay FILE`: <folder>/1-mul-vmapvjp-f64.json.
+// reports/mismatch_files.h: a file of values for each mismatch, for `peelcheck replay FILE`:
+// <folder>/1-mul-vmapvjp-f64.json.
 #pragma once
 
 #include <absl/status/status.h>

@@ -1,4 +1,5 @@
-// reports/mismatch_text.h: one mismatch for a human: what, where, how far off, and the command that reruns it.
+// reports/mismatch_text.h: one mismatch for a human: what, where, how far off, and the command that
+// reruns it.
 //
 //   LogQuotient  vjp  f64: mismatch
 //     gradient of y differs in 1 of 1 elements

@@ -18,7 +18,8 @@ const char* VerdictName(Verdict verdict) {
 }
 
 bool IsFailure(Verdict verdict) {
-  return verdict != Verdict::kPass && verdict != Verdict::kInconclusive && verdict != Verdict::kUnsupported;
+  return verdict != Verdict::kPass && verdict != Verdict::kInconclusive &&
+         verdict != Verdict::kUnsupported;
 }
 
 }  // namespace peelcheck

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CellResult Cell(const std::string& op, const std::string& check, const std::string& dtype, Verdict verdict) {
+CellResult Cell(const std::string& op, const std::string& check, const std::string& dtype,
+                Verdict verdict) {
   CellResult cell{.id = {op, check, dtype}};
   cell.cases = 3;
   cell.comparisons = 12;
@@ -64,14 +65,16 @@ Mismatch ExampleMismatch() {
 
 // Two operations, two checks, one mismatch.
 RunEnd TellExampleRun(Sink& sink) {
-  RunInfo info{.version = "0.1.0", .engine = "builtin", .profile = "ci", .seed = 1, .cell_count = 3};
+  RunInfo info{
+      .version = "0.1.0", .engine = "builtin", .profile = "ci", .seed = 1, .cell_count = 3};
   info.options = {{"samples", "3"}};
   sink.Begin(info);
   sink.OnCell(Cell("add", "grad", "f64", Verdict::kPass));
   sink.OnCell(Cell("add", "vjp", "f64", Verdict::kInconclusive));
   sink.OnMismatch(ExampleMismatch());
   sink.OnCell(Cell("mul", "vjp", "f64", Verdict::kMismatch));
-  RunEnd end{.exit_code = 1, .cells = 3, .cases = 9, .comparisons = 36, .mismatches = 1, .seconds = 0.5};
+  RunEnd end{
+      .exit_code = 1, .cells = 3, .cases = 9, .comparisons = 36, .mismatches = 1, .seconds = 0.5};
   sink.End(end);
   return end;
 }
@@ -83,7 +86,9 @@ std::string ReadFile(const fs::path& path) {
 
 class Folder {
  public:
-  Folder() : path(fs::temp_directory_path() / ("peelcheck_reports_" + std::to_string(::getpid()))) { fs::create_directories(path); }
+  Folder() : path(fs::temp_directory_path() / ("peelcheck_reports_" + std::to_string(::getpid()))) {
+    fs::create_directories(path);
+  }
   ~Folder() { fs::remove_all(path); }
   fs::path path;
 };
@@ -98,7 +103,10 @@ TEST(TerminalSink, TableShowsOneGlyphPerCellAndNoColoursByDefault) {
             "add  .    ?\n"
             "mul       F\n");
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("3 cells, 9 cases, 36 comparisons in 0.5 s; 3 cases inconclusive, 3 cases mismatch, 1 mismatch\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 cells, 9 cases, 36 comparisons in 0.5 s; 3 cases inconclusive, 3 cases "
+                      "mismatch, 1 mismatch\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(TerminalSink, ColoursOnlyWhenAsked) {
@@ -122,7 +130,8 @@ TEST(TerminalSink, WideTablesAreSplit) {
   std::ostringstream out;
   TerminalSink sink({.report = &out, .width = 20});
   sink.Begin({});
-  for (const char* check : {"vmapvjp", "vmapvmap", "jvpvjp"}) sink.OnCell(Cell("add", check, "f64", Verdict::kPass));
+  for (const char* check : {"vmapvjp", "vmapvmap", "jvpvjp"})
+    sink.OnCell(Cell("add", check, "f64", Verdict::kPass));
   sink.End({});
   std::istringstream lines(out.str());
   std::string line;
@@ -178,7 +187,8 @@ TEST(JsonlSink, OneRecordALineAndEveryKeyIsDocumented) {
     const auto record = nlohmann::ordered_json::parse(line);
     records.push_back(record["record"]);
     for (const auto& [key, value] : record.items()) {
-      EXPECT_NE(schema.find("`" + key + "`"), std::string::npos) << key << " of record " << records.back();
+      EXPECT_NE(schema.find("`" + key + "`"), std::string::npos)
+          << key << " of record " << records.back();
     }
   }
   EXPECT_EQ(records, (std::vector<std::string>{"run", "cell", "cell", "mismatch", "cell", "end"}));
@@ -197,7 +207,8 @@ TEST(JsonlSink, NanAndInfinityAreStrings) {
 TEST(JsonlSink, AFileThatCannotBeWrittenIsAnError) {
   const auto sink = JsonlSink::Open("/proc/nothing/results.jsonl");
   ASSERT_FALSE(sink.ok());
-  EXPECT_NE(std::string(sink.status().message()).find("/proc/nothing/results.jsonl"), std::string::npos);
+  EXPECT_NE(std::string(sink.status().message()).find("/proc/nothing/results.jsonl"),
+            std::string::npos);
 }
 
 TEST(JunitSink, FailuresAreCountedAndEscaped) {
@@ -207,8 +218,10 @@ TEST(JunitSink, FailuresAreCountedAndEscaped) {
   TellExampleRun(sink);
   const std::string xml = ReadFile(path);
   EXPECT_TRUE(sink.status().ok());
-  EXPECT_NE(xml.find("<testsuite name=\"mul\" tests=\"1\" failures=\"1\">"), std::string::npos) << xml;
-  EXPECT_NE(xml.find("<testsuite name=\"add\" tests=\"2\" failures=\"0\">"), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<testsuite name=\"mul\" tests=\"1\" failures=\"1\">"), std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("<testsuite name=\"add\" tests=\"2\" failures=\"0\">"), std::string::npos)
+      << xml;
   EXPECT_FALSE(fs::exists(path + ".tmp"));
   EXPECT_EQ(XmlEscaped("a<b>&\"'\x01\n"), "a&lt;b&gt;&amp;&quot;&apos;\n");
 }

@@ -44,7 +44,8 @@ TerminalOptions TerminalOptionsFromEnvironment() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string(term) == "dumb";
-  options.colour = isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
+  options.colour =
+      isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
   options.progress = isatty(STDERR_FILENO) == 1 && !dumb ? &std::cerr : nullptr;
   options.width = TerminalWidth();
   return options;
@@ -78,9 +79,10 @@ void TerminalSink::DrawProgress() {
   drawn_ = now;
   constexpr int64_t kBar = 30;
   const int64_t filled = info_.cell_count == 0 ? 0 : kBar * cells_done_ / info_.cell_count;
-  *options_.progress << absl::StrFormat("\r[%s%s] %d/%d cells, %d mismatches ", std::string(static_cast<size_t>(filled), '#'),
-                                        std::string(static_cast<size_t>(kBar - filled), '-'), cells_done_, info_.cell_count,
-                                        mismatches_.size())
+  *options_.progress << absl::StrFormat("\r[%s%s] %d/%d cells, %d mismatches ",
+                                        std::string(static_cast<size_t>(filled), '#'),
+                                        std::string(static_cast<size_t>(kBar - filled), '-'),
+                                        cells_done_, info_.cell_count, mismatches_.size())
                      << std::flush;
 }
 
@@ -114,7 +116,8 @@ void TerminalSink::PrintTableOf(size_t first, size_t last, size_t name_width) {
       const auto at = worst_.find({op, checks_[c]});
       const size_t width = checks_[c].size();
       const std::string glyph = at == worst_.end() ? " " : Glyph(at->second);
-      absl::StrAppend(&line, " ", std::string((width - 1) / 2, ' '), glyph, std::string(width - 1 - (width - 1) / 2, ' '));
+      absl::StrAppend(&line, " ", std::string((width - 1) / 2, ' '), glyph,
+                      std::string(width - 1 - (width - 1) / 2, ' '));
     }
     out_ << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
   }
@@ -126,8 +129,8 @@ void TerminalSink::PrintTable() {
   for (size_t first = 0; first < checks_.size();) {
     size_t width = name_width;
     size_t last = first;
-    while (last < checks_.size() &&
-           (last == first || width + 1 + checks_[last].size() <= static_cast<size_t>(options_.width))) {
+    while (last < checks_.size() && (last == first || width + 1 + checks_[last].size() <=
+                                                          static_cast<size_t>(options_.width))) {
       width += 1 + checks_[last++].size();
     }
     PrintTableOf(first, last, name_width);
@@ -143,8 +146,8 @@ void TerminalSink::PrintMismatches() {
   out_ << "and " << mismatches_.size() - full << " more, in results.jsonl and junit.xml in full:\n";
   for (size_t i = full; i < mismatches_.size(); ++i) {
     const Mismatch& m = mismatches_[i];
-    out_ << "  " << m.id.op << " " << m.id.check << " " << m.id.dtype << ": " << m.summary << "; rerun: " << m.replay_command
-         << "\n";
+    out_ << "  " << m.id.op << " " << m.id.check << " " << m.id.dtype << ": " << m.summary
+         << "; rerun: " << m.replay_command << "\n";
   }
   out_ << "\n";
 }
@@ -153,16 +156,23 @@ void TerminalSink::End(const RunEnd& end) {
   if (options_.progress != nullptr) *options_.progress << "\r\x1b[K" << std::flush;
   PrintTable();
   PrintMismatches();
-  if (end.interrupted) out_ << Coloured("interrupted: the report holds what was finished", kYellow) << "\n";
-  out_ << absl::StrFormat("engine %s, seed %d: %d cells, %d cases, %d comparisons in %.1f s; ", info_.engine, info_.seed,
-                          end.cells, end.cases, end.comparisons, end.seconds);
+  if (end.interrupted)
+    out_ << Coloured("interrupted: the report holds what was finished", kYellow) << "\n";
+  out_ << absl::StrFormat("engine %s, seed %d: %d cells, %d cases, %d comparisons in %.1f s; ",
+                          info_.engine, info_.seed, end.cells, end.cases, end.comparisons,
+                          end.seconds);
   for (const auto& [name, count] : verdicts_) {
-    if (name != "pass" && count > 0) out_ << count << (count == 1 ? " case " : " cases ") << name << ", ";
+    if (name != "pass" && count > 0)
+      out_ << count << (count == 1 ? " case " : " cases ") << name << ", ";
   }
-  out_ << (end.mismatches == 0 ? Coloured("no mismatch", kGreen)
-                               : Coloured(absl::StrCat(end.mismatches, end.mismatches == 1 ? " mismatch" : " mismatches"), kRed))
+  out_ << (end.mismatches == 0
+               ? Coloured("no mismatch", kGreen)
+               : Coloured(absl::StrCat(end.mismatches,
+                                       end.mismatches == 1 ? " mismatch" : " mismatches"),
+                          kRed))
        << "\n";
-  if (end.exit_code == 3) out_ << Coloured("nothing was compared: that is a failure (exit code 3)", kRed) << "\n";
+  if (end.exit_code == 3)
+    out_ << Coloured("nothing was compared: that is a failure (exit code 3)", kRed) << "\n";
   out_ << std::flush;
 }
 

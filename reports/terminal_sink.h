@@ -1,8 +1,10 @@
-// reports/terminal_sink.h: the table of a run, operations x checks, and its mismatches, for a terminal.
+// reports/terminal_sink.h: the table of a run, operations x checks, and its mismatches, for a
+// terminal.
 //
 //   TerminalSink sink(TerminalOptionsFromEnvironment());
 //
-// A cell shows the worst of its dtypes: `.` pass, `F` failure, `E` wrong error, `C` crash, `N` nondeterministic, `V` vacuous,
+// A cell shows the worst of its dtypes: `.` pass, `F` failure, `E` wrong error, `C` crash, `N`
+// nondeterministic, `V` vacuous,
 // `?` inconclusive, `u` unsupported; blank: the check does not apply.
 #pragma once
 
@@ -21,10 +23,11 @@ struct TerminalOptions {
   std::ostream* progress = nullptr;  // a bar while the run lasts; nullptr: none
   bool colour = false;
   int width = 100;
-  size_t full_mismatches = 10;       // so many are told in full, the rest in one line each
+  size_t full_mismatches = 10;  // so many are told in full, the rest in one line each
 };
 
-// Colours only where stdout is a terminal and NO_COLOR is not set; a bar only where stderr is a terminal; width from COLUMNS or the terminal.
+// Colours only where stdout is a terminal and NO_COLOR is not set; a bar only where stderr is a
+// terminal; width from COLUMNS or the terminal.
 TerminalOptions TerminalOptionsFromEnvironment();
 
 class TerminalSink : public Sink {

@@ -1,9 +1,11 @@
-// engine/kernels/elementwise.h: strided loops over broadcast operands; plain C++ that the compiler vectorises.
+// engine/kernels/elementwise.h: strided loops over broadcast operands; plain C++ that the compiler
+// vectorises.
 //
 //   Array y = MapUnary<double>(x, [](double v) { return std::exp(v); });
 //   Array z = MapBinary<double, double>(x, y, shape, [](double a, double b) { return a * b; });
 //
-// Results are fresh and contiguous. Operands may have any strides; stride 0 is a broadcast axis. Internal to the engine.
+// Results are fresh and contiguous. Operands may have any strides; stride 0 is a broadcast axis.
+// Internal to the engine.
 #pragma once
 
 #include <array>
@@ -12,7 +14,8 @@
 
 namespace peelcheck {
 
-// Axes of one loop over N operands: size-1 axes dropped, neighbours merged where every operand steps through both alike.
+// Axes of one loop over N operands: size-1 axes dropped, neighbours merged where every operand
+// steps through both alike.
 template <size_t N>
 struct LoopAxes {
   absl::InlinedVector<int64_t, 6> sizes;

@@ -19,7 +19,8 @@ Shape KeptShape(const Shape& shape, const std::vector<bool>& reduced) {
   return kept;
 }
 
-// One run folded into one value: eight chains, so that the operations overlap and, with step 1 known, become vector ones.
+// One run folded into one value: eight chains, so that the operations overlap and, with step 1
+// known, become vector ones.
 template <typename Acc, typename T, typename Step, typename F>
 Acc FoldChains(const T* x, int64_t n, Step step, Acc start, Acc identity, F f) {
   constexpr int64_t kChains = 8;
@@ -27,7 +28,8 @@ Acc FoldChains(const T* x, int64_t n, Step step, Acc start, Acc identity, F f) {
   std::fill_n(chains, kChains, identity);
   int64_t i = 0;
   for (; i + kChains <= n; i += kChains) {
-    for (int64_t c = 0; c < kChains; ++c) chains[c] = f(chains[c], static_cast<Acc>(x[(i + c) * step]));
+    for (int64_t c = 0; c < kChains; ++c)
+      chains[c] = f(chains[c], static_cast<Acc>(x[(i + c) * step]));
   }
   // A short run is folded into the start alone; combining the chains would cost more than it does.
   for (int64_t rest = i; rest < n; ++rest) start = f(start, static_cast<Acc>(x[rest * step]));
@@ -50,7 +52,8 @@ void FoldAcross(const T* x, int64_t n, int64_t step, Acc* acc, int64_t acc_step,
   if (step == 1 && acc_step == 1) {
     for (int64_t i = 0; i < n; ++i) acc[i] = f(acc[i], static_cast<Acc>(x[i]));
   } else {
-    for (int64_t i = 0; i < n; ++i) acc[i * acc_step] = f(acc[i * acc_step], static_cast<Acc>(x[i * step]));
+    for (int64_t i = 0; i < n; ++i)
+      acc[i * acc_step] = f(acc[i * acc_step], static_cast<Acc>(x[i * step]));
   }
 }
 
@@ -64,15 +67,16 @@ Array Fold(const Array& x, const std::vector<bool>& reduced, Acc identity, F f) 
   if (x.size() > 0) {
     const Array spread = totals.Expanded(x.shape());
     const T* data = x.data<T>();
-    ForEachRun(LoopAxes<2>(x.shape(), {&x, &spread}), [&](int64_t n, const auto& offset, const auto& step) {
-      const T* in = data + offset[0];
-      Acc* out = acc + offset[1];
-      if (step[1] == 0) {
-        *out = FoldRun<Acc>(in, n, step[0], *out, identity, f);
-      } else {
-        FoldAcross(in, n, step[0], out, step[1], f);
-      }
-    });
+    ForEachRun(LoopAxes<2>(x.shape(), {&x, &spread}),
+               [&](int64_t n, const auto& offset, const auto& step) {
+                 const T* in = data + offset[0];
+                 Acc* out = acc + offset[1];
+                 if (step[1] == 0) {
+                   *out = FoldRun<Acc>(in, n, step[0], *out, identity, f);
+                 } else {
+                   FoldAcross(in, n, step[0], out, step[1], f);
+                 }
+               });
   }
   return totals.Cast(DTypeOf<Out>());
 }
@@ -80,8 +84,9 @@ Array Fold(const Array& x, const std::vector<bool>& reduced, Acc identity, F f) 
 void RequireElements(const Array& x, const std::vector<bool>& reduced, const char* name) {
   for (size_t axis = 0; axis < reduced.size(); ++axis) {
     if (reduced[axis] && x.shape()[axis] == 0) {
-      ThrowInvalidArgument(absl::StrCat("[", name, "] axis ", axis, " of ", ShapeToString(x.shape()),
-                                        " is empty and has no largest or smallest value; expected at least one element"));
+      ThrowInvalidArgument(absl::StrCat(
+          "[", name, "] axis ", axis, " of ", ShapeToString(x.shape()),
+          " is empty and has no largest or smallest value; expected at least one element"));
     }
   }
 }
@@ -91,7 +96,8 @@ Array FoldNumeric(const Array& x, const std::vector<bool>& reduced, double ident
   switch (x.dtype()) {
     case DType::kF64: return Fold<double, double, double>(x, reduced, identity, f);
     case DType::kF32: return Fold<float, double, float>(x, reduced, identity, f);
-    case DType::kI64: return Fold<int64_t, int64_t, int64_t>(x, reduced, static_cast<int64_t>(identity), f);
+    case DType::kI64:
+      return Fold<int64_t, int64_t, int64_t>(x, reduced, static_cast<int64_t>(identity), f);
     case DType::kBool: break;
   }
   return Fold<uint8_t, int64_t, int64_t>(x, reduced, static_cast<int64_t>(identity), f);
@@ -103,7 +109,8 @@ Array FoldExtreme(const Array& x, const std::vector<bool>& reduced, bool lowest_
     using T = decltype(tag);
     using Limits = std::numeric_limits<T>;
     T identity = lowest_first ? Limits::lowest() : Limits::max();
-    if constexpr (Limits::has_infinity) identity = lowest_first ? -Limits::infinity() : Limits::infinity();
+    if constexpr (Limits::has_infinity)
+      identity = lowest_first ? -Limits::infinity() : Limits::infinity();
     return Fold<T, T, T>(x, reduced, identity, f);
   });
 }
@@ -137,7 +144,8 @@ Array CumulativeSum(const Array& x, int64_t dim) {
     T* data = y.fresh_data<T>();
     // y is contiguous: a block is n rows of `step` elements, each row the running sum so far.
     for (int64_t block = 0; block < y.size(); block += n * step) {
-      for (int64_t i = block + step; i < block + n * step; ++i) data[i] = static_cast<T>(data[i] + data[i - step]);
+      for (int64_t i = block + step; i < block + n * step; ++i)
+        data[i] = static_cast<T>(data[i] + data[i - step]);
     }
   });
   return y;

@@ -9,8 +9,9 @@
 
 namespace peelcheck {
 
-// `reduced[axis]`: whether the axis is folded. Results keep the rank, with size 1 there. Sums of f32 are accumulated in double; sums and
-// products of i64 and bool are i64. A nan wins every max and min; these need a non-empty set (invalid_argument otherwise).
+// `reduced[axis]`: whether the axis is folded. Results keep the rank, with size 1 there. Sums of
+// f32 are accumulated in double; sums and products of i64 and bool are i64. A nan wins every max
+// and min; these need a non-empty set (invalid_argument otherwise).
 Array ReduceSum(const Array& x, const std::vector<bool>& reduced);
 Array ReduceProd(const Array& x, const std::vector<bool>& reduced);
 Array ReduceMax(const Array& x, const std::vector<bool>& reduced);

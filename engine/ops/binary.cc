@@ -1,4 +1,5 @@
-// Elementwise operations of two operands: a row each: kernel, and the two partial derivatives as maps of a (co)tangent t.
+// Elementwise operations of two operands: a row each: kernel, and the two partial derivatives as
+// maps of a (co)tangent t.
 #include <cmath>
 
 #include "engine/ops/elementwise_function.h"
@@ -14,7 +15,8 @@ Array MapPromoted(const Array& x, const Array& y) {
   DType dtype = PromoteTypes(PromoteTypes(x.dtype(), y.dtype()), floor);
   const Array a = x.Cast(dtype);
   const Array b = y.Cast(dtype);
-  const Shape shape = a.shape() == b.shape() ? a.shape() : BroadcastShapes(a.shape(), b.shape(), "broadcast");
+  const Shape shape =
+      a.shape() == b.shape() ? a.shape() : BroadcastShapes(a.shape(), b.shape(), "broadcast");
   return VisitDType(dtype, [&](auto tag) {
     using V = decltype(tag);
     return MapBinary<V, V>(a, b, shape, [](V v, V w) -> V { return static_cast<V>(f(v, w)); });
@@ -29,7 +31,8 @@ Tensor WinnerShare(T t, T winner, T other) {
   return Where(Gt(winner, other), t, half);
 }
 
-// x^y by x is y x^(y-1), and 0 at x = y = 0. Elsewhere y = 0 is not masked: its own derivative by y is 1/x there.
+// x^y by x is y x^(y-1), and 0 at x = y = 0. Elsewhere y = 0 is not masked: its own derivative by y
+// is 1/x there.
 Tensor PowByBase(T t, T x, T y, T) {
   const Tensor at_origin = To(Mul(Eq(x, Zero(x)), Eq(y, Zero(y))), DType::kBool);
   // The power of a harmless 1 there, or 0 * inf would put a nan in the derivative of this one.
@@ -48,13 +51,14 @@ Tensor PowByExponent(T t, T x, T y, T z) {
 
 }  // namespace
 
-#define PEELCHECK_BINARY(Function, name, kernel, by_x, by_y)             \
-  Tensor Function(const Tensor& input, const Tensor& other) {            \
-    static const BinaryOp op(BinaryRow{name, kernel, by_x, by_y});       \
-    return op(input, other);                                             \
+#define PEELCHECK_BINARY(Function, name, kernel, by_x, by_y)       \
+  Tensor Function(const Tensor& input, const Tensor& other) {      \
+    static const BinaryOp op(BinaryRow{name, kernel, by_x, by_y}); \
+    return op(input, other);                                       \
   }
 #define PEELCHECK_KERNEL(expression) [](auto v, auto w) { return (expression); }
-#define PEELCHECK_D(expression) [](T t, T x, T y, T z) -> Tensor { return (void)t, (void)x, (void)y, (void)z, expression; }
+#define PEELCHECK_D(expression) \
+  [](T t, T x, T y, T z) -> Tensor { return (void)t, (void)x, (void)y, (void)z, expression; }
 
 // clang-format off
 PEELCHECK_BINARY(Add,   "add",   MapPromoted<PEELCHECK_KERNEL(v + w)>,                          PEELCHECK_D(t),              PEELCHECK_D(t))

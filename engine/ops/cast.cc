@@ -8,13 +8,17 @@ class ToFunction : public LinearFunction {
  public:
   explicit ToFunction(DType dtype) : dtype_(dtype) {}
   std::string name() const override { return "to"; }
-  Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(in[0].array().Cast(dtype_))}; }
+  Tensors Forward(TensorSpan in) const override {
+    return {Tensor::FromArray(in[0].array().Cast(dtype_))};
+  }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
 
  protected:
-  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override { return To(ct, input.dtype); }
+  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override {
+    return To(ct, input.dtype);
+  }
 
  private:
   DType dtype_;
@@ -23,7 +27,9 @@ class ToFunction : public LinearFunction {
 class CloneFunction : public LinearFunction {
  public:
   std::string name() const override { return "clone"; }
-  Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(in[0].array().Copy())}; }
+  Tensors Forward(TensorSpan in) const override {
+    return {Tensor::FromArray(in[0].array().Copy())};
+  }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
@@ -36,7 +42,9 @@ class DetachFunction : public Function {
  public:
   std::string name() const override { return "detach"; }
   Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(in[0].array())}; }
-  void SetupContext(Context& ctx, TensorSpan, TensorSpan out) const override { ctx.MarkNonDifferentiable(out[0]); }
+  void SetupContext(Context& ctx, TensorSpan, TensorSpan out) const override {
+    ctx.MarkNonDifferentiable(out[0]);
+  }
   Tensors Backward(Context&, TensorSpan) const override { return {Tensor()}; }
   Tensors Jvp(Context&, TensorSpan) const override { return {Tensor()}; }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {

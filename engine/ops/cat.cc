@@ -24,8 +24,9 @@ class CatFunction : public Function {
       Shape other = in[i].shape();
       if (other.size() == shape.size()) other[axis] = shape[axis];
       if (other != shape) {
-        ThrowInvalidArgument(absl::StrCat("[cat] input ", i, " has shape ", ShapeToString(in[i].shape()), ", input 0 has ",
-                                          ShapeToString(in[0].shape()), "; expected the same but for dim ", dim_));
+        ThrowInvalidArgument(absl::StrCat(
+            "[cat] input ", i, " has shape ", ShapeToString(in[i].shape()), ", input 0 has ",
+            ShapeToString(in[0].shape()), "; expected the same but for dim ", dim_));
       }
       shape[axis] += in[i].dim(dim_);
       dtype = PromoteTypes(dtype, in[i].dtype());
@@ -41,7 +42,8 @@ class CatFunction : public Function {
       const Array x = tensor.array().Cast(dtype).Contiguous();
       const int64_t row = outer == 0 ? 0 : x.size() / outer * item;
       for (int64_t r = 0; r < outer && row > 0; ++r) {
-        std::memcpy(result.raw() + r * result_row + at, x.raw() + r * row, static_cast<size_t>(row));
+        std::memcpy(result.raw() + r * result_row + at, x.raw() + r * row,
+                    static_cast<size_t>(row));
       }
       at += row;
     }
@@ -59,7 +61,8 @@ class CatFunction : public Function {
     int64_t start = 0;
     for (size_t i = 0; i < specs.size(); ++i) {
       const int64_t length = specs[i].shape[static_cast<size_t>(dim_)];
-      if (ctx.needs_input_grad(i)) gradients[i] = To(Narrow(ct[0], dim_, start, length), specs[i].dtype);
+      if (ctx.needs_input_grad(i))
+        gradients[i] = To(Narrow(ct[0], dim_, start, length), specs[i].dtype);
       start += length;
     }
     return gradients;
@@ -68,13 +71,15 @@ class CatFunction : public Function {
     const auto& specs = ctx.Get<std::vector<TensorSpec>>("inputs");
     Tensors pieces;
     for (size_t i = 0; i < specs.size(); ++i) {
-      pieces.push_back(tangents[i].defined() ? tangents[i] : Full(specs[i].shape, 0.0, ctx.Get<DType>("output")));
+      pieces.push_back(tangents[i].defined() ? tangents[i]
+                                             : Full(specs[i].shape, 0.0, ctx.Get<DType>("output")));
     }
     return {To(Cat(pieces, dim_), ctx.Get<DType>("output"))};
   }
   VmapResult Vmap(const VmapInfo& info, const BatchDims& in_dims, TensorSpan in) const override {
     Tensors pieces;
-    for (size_t i = 0; i < in.size(); ++i) pieces.push_back(EnsureBatchAtFront(in[i], in_dims[i], info.batch_size));
+    for (size_t i = 0; i < in.size(); ++i)
+      pieces.push_back(EnsureBatchAtFront(in[i], in_dims[i], info.batch_size));
     return {{Cat(pieces, dim_ + 1)}, {0}};
   }
   bool has_vmap_rule() const override { return true; }
@@ -88,7 +93,8 @@ class CatFunction : public Function {
 
 Tensor Cat(TensorSpan xs, int64_t dim) {
   if (xs.empty()) ThrowInvalidArgument("[cat] no inputs came; expected at least one");
-  if (xs[0].rank() == 0) ThrowInvalidArgument("[cat] input 0 has rank 0; expected an axis to join along: use stack");
+  if (xs[0].rank() == 0)
+    ThrowInvalidArgument("[cat] input 0 has rank 0; expected an axis to join along: use stack");
   return Call(Ref<const Function>(MakeRef<CatFunction>(WrapDim(dim, xs[0].rank(), "cat"))), xs)[0];
 }
 
@@ -98,7 +104,8 @@ Tensor Stack(TensorSpan xs, int64_t dim) {
   Tensors pieces;
   for (size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].shape() != xs[0].shape()) {
-      ThrowInvalidArgument(absl::StrCat("[stack] input ", i, " has shape ", ShapeToString(xs[i].shape()), "; expected ",
+      ThrowInvalidArgument(absl::StrCat("[stack] input ", i, " has shape ",
+                                        ShapeToString(xs[i].shape()), "; expected ",
                                         ShapeToString(xs[0].shape()), " as input 0"));
     }
     pieces.push_back(Unsqueeze(xs[i], axis));

@@ -18,10 +18,10 @@ Array Compare(const Array& x, const Array& y) {
 
 }  // namespace
 
-#define PEELCHECK_COMPARE(Function, name, sign)                                              \
-  Tensor Function(const Tensor& x, const Tensor& y) {                                        \
+#define PEELCHECK_COMPARE(Function, name, sign)                                                    \
+  Tensor Function(const Tensor& x, const Tensor& y) {                                              \
     static const BinaryOp op(BinaryRow{name, Compare<[](auto v, auto w) { return (v sign w); }>}); \
-    return op(x, y);                                                                         \
+    return op(x, y);                                                                               \
   }
 
 PEELCHECK_COMPARE(Eq, "eq", ==)

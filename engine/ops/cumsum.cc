@@ -15,7 +15,8 @@ class CumSumFunction : public LinearFunction {
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     const Tensor x = BatchToFront(in[0], in_dims[0]);
     const int64_t dim = WrapDim(dim_, x.rank() - 1, "cumsum");
-    // One value per slot is its own axis: the dtype and the new storage are those of the plain call.
+    // One value per slot is its own axis: the dtype and the new storage are those of the plain
+    // call.
     if (x.rank() == 1) return {{Squeeze(CumSum(Unsqueeze(x, 1), 1), 1)}, {0}};
     return {{CumSum(x, dim + 1)}, {0}};
   }
@@ -31,6 +32,8 @@ class CumSumFunction : public LinearFunction {
 
 }  // namespace
 
-Tensor CumSum(const Tensor& x, int64_t dim) { return Call(Ref<const Function>(MakeRef<CumSumFunction>(dim)), {x})[0]; }
+Tensor CumSum(const Tensor& x, int64_t dim) {
+  return Call(Ref<const Function>(MakeRef<CumSumFunction>(dim)), {x})[0];
+}
 
 }  // namespace peelcheck

@@ -7,12 +7,16 @@ class UnaryFunction : public Function {
  public:
   explicit UnaryFunction(const UnaryRow& row) : row_(row) {}
   std::string name() const override { return row_.name; }
-  Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(row_.kernel(in[0].array()))}; }
+  Tensors Forward(TensorSpan in) const override {
+    return {Tensor::FromArray(row_.kernel(in[0].array()))};
+  }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
     if (row_.derivative != nullptr) ctx.Save({in[0], out[0]});
   }
   Tensors Backward(Context& ctx, TensorSpan ct) const override { return {Apply(ctx, ct[0])}; }
-  Tensors Jvp(Context& ctx, TensorSpan tangents) const override { return {Apply(ctx, tangents[0])}; }
+  Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
+    return {Apply(ctx, tangents[0])};
+  }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
@@ -62,7 +66,8 @@ class BinaryFunction : public Function {
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     const Ref<const Function> self(this);
-    const bool aligned = in_dims[0].has_value() && in_dims[0] == in_dims[1] && in[0].rank() == in[1].rank();
+    const bool aligned =
+        in_dims[0].has_value() && in_dims[0] == in_dims[1] && in[0].rank() == in[1].rank();
     if (aligned) return {Call(self, in), {in_dims[0]}};
     return {Call(self, AlignForBroadcast(in, in_dims)), {0}};
   }
@@ -79,6 +84,8 @@ UnaryOp::UnaryOp(const UnaryRow& row) : function_(MakeRef<UnaryFunction>(row)) {
 Tensor UnaryOp::operator()(const Tensor& x) const { return Call(function_, {x})[0]; }
 
 BinaryOp::BinaryOp(const BinaryRow& row) : function_(MakeRef<BinaryFunction>(row)) {}
-Tensor BinaryOp::operator()(const Tensor& x, const Tensor& y) const { return Call(function_, {x, y})[0]; }
+Tensor BinaryOp::operator()(const Tensor& x, const Tensor& y) const {
+  return Call(function_, {x, y})[0];
+}
 
 }  // namespace peelcheck

@@ -1,5 +1,5 @@
-// engine/ops/elementwise_function.h: what the elementwise families share: one class per arity, filled in by a row of data.
-// Internal to engine/ops.
+// engine/ops/elementwise_function.h: what the elementwise families share: one class per arity,
+// filled in by a row of data. Internal to engine/ops.
 #pragma once
 
 #include "engine/batching.h"
@@ -25,8 +25,8 @@ class UnaryOp {
   Ref<const Function> function_;
 };
 
-// One elementwise operation of two operands. The maps take a cotangent of z, or a tangent of x (y), to that of x (z): for an elementwise
-// operation both are multiplication by the partial derivative.
+// One elementwise operation of two operands. The maps take a cotangent of z, or a tangent of x (y),
+// to that of x (z): for an elementwise operation both are multiplication by the partial derivative.
 struct BinaryRow {
   using Map = Tensor (*)(const Tensor& t, const Tensor& x, const Tensor& y, const Tensor& z);
   const char* name;

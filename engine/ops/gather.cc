@@ -10,15 +10,17 @@ namespace {
 
 void CheckIndex(const Array& index, const Shape& x, int64_t dim, const char* tag) {
   if (index.dtype() != DType::kI64) {
-    ThrowInvalidArgument(absl::StrCat("[", tag, "] index is ", DTypeName(index.dtype()), "; expected i64"));
+    ThrowInvalidArgument(
+        absl::StrCat("[", tag, "] index is ", DTypeName(index.dtype()), "; expected i64"));
   }
   bool fits = index.shape().size() == x.size();
   for (size_t axis = 0; fits && axis < x.size(); ++axis) {
     fits = static_cast<int64_t>(axis) == dim || index.shape()[axis] <= x[axis];
   }
   if (!fits) {
-    ThrowInvalidArgument(absl::StrCat("[", tag, "] index has shape ", ShapeToString(index.shape()), " for an input of shape ",
-                                      ShapeToString(x), "; expected the same rank, and no larger axis but dim ", dim));
+    ThrowInvalidArgument(absl::StrCat(
+        "[", tag, "] index has shape ", ShapeToString(index.shape()), " for an input of shape ",
+        ShapeToString(x), "; expected the same rank, and no larger axis but dim ", dim));
   }
 }
 
@@ -38,7 +40,9 @@ class GatherFunction : public LinearFunction {
     const auto& spec = ctx.Get<TensorSpec>("input");
     return {ScatterAdd(Full(spec.shape, 0.0, spec.dtype), dim_, ctx.saved()[0], ct[0]), Tensor()};
   }
-  Tensors Jvp(Context& ctx, TensorSpan tangents) const override { return {Gather(tangents[0], dim_, ctx.saved()[0])}; }
+  Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
+    return {Gather(tangents[0], dim_, ctx.saved()[0])};
+  }
   VmapResult Vmap(const VmapInfo& info, const BatchDims& in_dims, TensorSpan in) const override {
     if (LogicalRank(in[0], in_dims[0]) == 0) return OfScalars(info, in_dims, in);
     const Tensor x = EnsureBatchAtFront(in[0], in_dims[0], info.batch_size);
@@ -67,10 +71,12 @@ class ScatterAddFunction : public Function {
   Tensors Forward(TensorSpan in) const override {
     CheckIndex(in[1].array(), in[0].shape(), dim_, "scatter_add");
     bool fits = in[2].dtype() == in[0].dtype() && in[2].rank() == in[1].rank();
-    for (int64_t axis = 0; fits && axis < in[1].rank(); ++axis) fits = in[1].dim(axis) <= in[2].dim(axis);
+    for (int64_t axis = 0; fits && axis < in[1].rank(); ++axis)
+      fits = in[1].dim(axis) <= in[2].dim(axis);
     if (!fits) {
-      ThrowInvalidArgument(absl::StrCat("[scatter_add] source is ", DTypeName(in[2].dtype()), ShapeToString(in[2].shape()),
-                                        "; expected ", DTypeName(in[0].dtype()), ", at least the index's shape ",
+      ThrowInvalidArgument(absl::StrCat("[scatter_add] source is ", DTypeName(in[2].dtype()),
+                                        ShapeToString(in[2].shape()), "; expected ",
+                                        DTypeName(in[0].dtype()), ", at least the index's shape ",
                                         ShapeToString(in[1].shape())));
     }
     return {Tensor::FromArray(
@@ -84,7 +90,8 @@ class ScatterAddFunction : public Function {
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& index = ctx.saved()[0];
     Tensors gradients = {ct[0], Tensor(), Tensor()};
-    if (ctx.needs_input_grad(2)) gradients[2] = PadTo(Gather(ct[0], dim_, index), ctx.Get<TensorSpec>("source").shape);
+    if (ctx.needs_input_grad(2))
+      gradients[2] = PadTo(Gather(ct[0], dim_, index), ctx.Get<TensorSpec>("source").shape);
     return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
@@ -122,12 +129,14 @@ class ScatterAddFunction : public Function {
 }  // namespace
 
 Tensor Gather(const Tensor& x, int64_t dim, const Tensor& index) {
-  return Call(Ref<const Function>(MakeRef<GatherFunction>(WrapDim(dim, x.rank(), "gather"))), {x, index})[0];
+  return Call(Ref<const Function>(MakeRef<GatherFunction>(WrapDim(dim, x.rank(), "gather"))),
+              {x, index})[0];
 }
 
 Tensor ScatterAdd(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
-  return Call(Ref<const Function>(MakeRef<ScatterAddFunction>(WrapDim(dim, x.rank(), "scatter_add"))),
-              {x, index, source})[0];
+  return Call(
+      Ref<const Function>(MakeRef<ScatterAddFunction>(WrapDim(dim, x.rank(), "scatter_add"))),
+      {x, index, source})[0];
 }
 
 }  // namespace peelcheck

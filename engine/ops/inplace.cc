@@ -17,8 +17,9 @@ void Overwrite(const Array& target, const Array& values, const std::string& tag)
   if (target.size() == 0) return;
   for (size_t axis = 0; axis < target.shape().size(); ++axis) {
     if (target.shape()[axis] > 1 && target.strides()[axis] == 0) {
-      ThrowFailedPrecondition(absl::StrCat("[", tag, "] the tensor is expanded along axis ", axis,
-                                           ", so several elements share one place; clone it first"));
+      ThrowFailedPrecondition(
+          absl::StrCat("[", tag, "] the tensor is expanded along axis ", axis,
+                       ", so several elements share one place; clone it first"));
     }
   }
   Array writable = target;
@@ -26,24 +27,28 @@ void Overwrite(const Array& target, const Array& values, const std::string& tag)
     using V = decltype(tag_value);
     V* out = writable.mutable_data<V>();
     const V* in = values.data<V>();
-    ForEachRun(LoopAxes<1>(target.shape(), {&target}), [&](int64_t n, const auto& offset, const auto& step) {
-      for (int64_t i = 0; i < n; ++i) out[offset[0] + i * step[0]] = in[i];
-      in += n;
-    });
+    ForEachRun(LoopAxes<1>(target.shape(), {&target}),
+               [&](int64_t n, const auto& offset, const auto& step) {
+                 for (int64_t i = 0; i < n; ++i) out[offset[0] + i * step[0]] = in[i];
+                 in += n;
+               });
   });
 }
 
 class InPlaceFunction : public Function {
  public:
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.MarkDirty(in[0]); }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
+    ctx.MarkDirty(in[0]);
+  }
   bool has_vmap_rule() const override { return true; }
   bool handles_undefined() const override { return true; }
 
  protected:
   [[noreturn]] void RefuseUnbatched() const {
-    ThrowFailedPrecondition(absl::StrCat("[", name(),
-                                         "] the tensor written in place is not batched but its operand is: it has no room "
-                                         "for one value per slot; clone and expand it first, or use the out-of-place form"));
+    ThrowFailedPrecondition(absl::StrCat(
+        "[", name(),
+        "] the tensor written in place is not batched but its operand is: it has no room "
+        "for one value per slot; clone and expand it first, or use the out-of-place form"));
   }
 };
 
@@ -52,7 +57,8 @@ class ExpInPlaceFunction : public InPlaceFunction {
   std::string name() const override { return "exp_"; }
   Tensors Forward(TensorSpan in) const override {
     if (!IsFloating(in[0].dtype())) {
-      ThrowInvalidArgument(absl::StrCat("[exp_] x is ", DTypeName(in[0].dtype()), "; expected a floating dtype"));
+      ThrowInvalidArgument(
+          absl::StrCat("[exp_] x is ", DTypeName(in[0].dtype()), "; expected a floating dtype"));
     }
     Overwrite(in[0].array(), Exp(Tensor::FromArray(in[0].array())).array(), name());
     return {in[0]};
@@ -62,7 +68,9 @@ class ExpInPlaceFunction : public InPlaceFunction {
     ctx.Save({out[0]});
   }
   Tensors Backward(Context& ctx, TensorSpan ct) const override { return {ct[0] * ctx.saved()[0]}; }
-  Tensors Jvp(Context& ctx, TensorSpan tangents) const override { return {tangents[0] * ctx.saved()[0]}; }
+  Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
+    return {tangents[0] * ctx.saved()[0]};
+  }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
@@ -76,7 +84,8 @@ class BinaryInPlaceFunction : public InPlaceFunction {
     const Array result = OutOfPlace(Tensor::FromArray(x), Tensor::FromArray(in[1].array())).array();
     if (result.shape() != x.shape() || result.dtype() != x.dtype()) {
       ThrowInvalidArgument(absl::StrCat("[", name(), "] the result is ", DTypeName(result.dtype()),
-                                        ShapeToString(result.shape()), " but the tensor written is ", DTypeName(x.dtype()),
+                                        ShapeToString(result.shape()),
+                                        " but the tensor written is ", DTypeName(x.dtype()),
                                         ShapeToString(x.shape()), "; use the out-of-place form"));
     }
     Overwrite(x, result, name());
@@ -85,11 +94,13 @@ class BinaryInPlaceFunction : public InPlaceFunction {
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     if (!in_dims[0].has_value()) RefuseUnbatched();
     if (LogicalRank(in[1], in_dims[1]) > LogicalRank(in[0], in_dims[0])) {
-      ThrowInvalidArgument(absl::StrCat("[", name(), "] the operand has rank ", LogicalRank(in[1], in_dims[1]),
-                                        " but the tensor written has rank ", LogicalRank(in[0], in_dims[0]),
-                                        "; use the out-of-place form"));
+      ThrowInvalidArgument(
+          absl::StrCat("[", name(), "] the operand has rank ", LogicalRank(in[1], in_dims[1]),
+                       " but the tensor written has rank ", LogicalRank(in[0], in_dims[0]),
+                       "; use the out-of-place form"));
     }
-    // x stays as it is, or its own tape entry would not follow: y's batch axis goes to where x has it.
+    // x stays as it is, or its own tape entry would not follow: y's batch axis goes to where x has
+    // it.
     Tensor y = BatchToFront(in[1], in_dims[1]);
     Dims shape(y.shape().begin(), y.shape().end());
     const int batch = in_dims[1].has_value() ? 1 : 0;
@@ -128,7 +139,8 @@ class AddInPlaceFunction : public BinaryInPlaceFunction {
   Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return x + y; }
 };
 
-// x *= y. The third input is a copy of x from before: y's gradient needs it, and x_new / y is no substitute where y is 0.
+// x *= y. The third input is a copy of x from before: y's gradient needs it, and x_new / y is no
+// substitute where y is 0.
 class MulInPlaceFunction : public BinaryInPlaceFunction {
  public:
   std::string name() const override { return "mul_"; }
@@ -146,7 +158,8 @@ class MulInPlaceFunction : public BinaryInPlaceFunction {
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
     const Tensor& old_x = ctx.saved()[1];
-    if (!tangents[1].defined()) return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] : Tensor()};
+    if (!tangents[1].defined())
+      return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] : Tensor()};
     const Tensor share = old_x * tangents[1];
     return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] + share : share};
   }

@@ -1,5 +1,5 @@
-// matmul: matrices, vectors, broadcast batches. A vector is a matrix of one row (left) or one column (right), whose extra axis is dropped
-// again; so there is one function, on matrices.
+// matmul: matrices, vectors, broadcast batches. A vector is a matrix of one row (left) or one
+// column (right), whose extra axis is dropped again; so there is one function, on matrices.
 //
 //   MatMul(x, y);  // [5, 1, m, k] x [3, k, n] -> [5, 3, m, n]; [k] x [k] -> []
 #include "engine/kernels/matmul.h"
@@ -20,13 +20,17 @@ class MatMulFunction : public Function {
     return {Tensor::FromArray(MatMulArrays(in[0].array().Cast(dtype), in[1].array().Cast(dtype)))};
   }
   // Not the output: the caller may write to it in place, and no rule reads it.
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.Save({in[0], in[1]}); }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
+    ctx.Save({in[0], in[1]});
+  }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& x = ctx.saved()[0];
     const Tensor& y = ctx.saved()[1];
     Tensors gradients(2);
-    if (ctx.needs_input_grad(0)) gradients[0] = To(SumTo(MatMul(ct[0], Transpose(y, -2, -1)), x.shape()), x.dtype());
-    if (ctx.needs_input_grad(1)) gradients[1] = To(SumTo(MatMul(Transpose(x, -2, -1), ct[0]), y.shape()), y.dtype());
+    if (ctx.needs_input_grad(0))
+      gradients[0] = To(SumTo(MatMul(ct[0], Transpose(y, -2, -1)), x.shape()), x.dtype());
+    if (ctx.needs_input_grad(1))
+      gradients[1] = To(SumTo(MatMul(Transpose(x, -2, -1), ct[0]), y.shape()), y.dtype());
     return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
@@ -55,8 +59,9 @@ Tensor MatMul(const Tensor& x, const Tensor& y) {
   const int64_t x_inner = x.rank() == 0 ? -1 : x.dim(x.rank() - 1);
   const int64_t y_inner = y.rank() == 0 ? -2 : y.dim(y_vector ? 0 : y.rank() - 2);
   if (x_inner != y_inner) {
-    ThrowInvalidArgument(absl::StrCat("[matmul] shapes ", ShapeToString(x.shape()), " and ", ShapeToString(y.shape()),
-                                      " do not multiply; expected [.., m, k] and [.., k, n], or vectors [k]"));
+    ThrowInvalidArgument(absl::StrCat(
+        "[matmul] shapes ", ShapeToString(x.shape()), " and ", ShapeToString(y.shape()),
+        " do not multiply; expected [.., m, k] and [.., k, n], or vectors [k]"));
   }
   const Tensor left = x_vector ? Unsqueeze(x, 0) : x;
   const Tensor right = y_vector ? Unsqueeze(y, 1) : y;

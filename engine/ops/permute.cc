@@ -26,7 +26,8 @@ class PermuteFunction : public LinearFunction {
   void SetupContext(Context&, TensorSpan, TensorSpan) const override {}
   Tensors Backward(Context&, TensorSpan ct) const override {
     Shape inverse(dims_.size());
-    for (size_t i = 0; i < dims_.size(); ++i) inverse[static_cast<size_t>(dims_[i])] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < dims_.size(); ++i)
+      inverse[static_cast<size_t>(dims_[i])] = static_cast<int64_t>(i);
     return Call(Ref<const Function>(MakeRef<PermuteFunction>(std::move(inverse))), {ct[0]});
   }
   // The batch axis stays where it is in memory; only the logical axes move.
@@ -67,8 +68,9 @@ Tensor Permute(const Tensor& x, const Dims& dims) {
     wrapped.push_back(dim);
   }
   if (!fits) {
-    ThrowInvalidArgument(absl::StrCat("[permute] dims ", ShapeToString(Shape(dims.begin(), dims.end())),
-                                      " for an input of rank ", x.rank(), "; expected each dim once"));
+    ThrowInvalidArgument(
+        absl::StrCat("[permute] dims ", ShapeToString(Shape(dims.begin(), dims.end())),
+                     " for an input of rank ", x.rank(), "; expected each dim once"));
   }
   return PermuteBy(x, std::move(wrapped));
 }

@@ -21,7 +21,8 @@ class SumFunction : public LinearFunction {
 
  protected:
   Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override {
-    const std::vector<bool> reduced = ReducedAxes(dims_, static_cast<int64_t>(input.shape.size()), "sum");
+    const std::vector<bool> reduced =
+        ReducedAxes(dims_, static_cast<int64_t>(input.shape.size()), "sum");
     return BroadcastTo(RestoreReduced(ct, input.shape, reduced), input.shape);
   }
 
@@ -42,7 +43,9 @@ class ExtremeFunction : public Function {
     const Array best = largest_ ? ReduceMax(x, reduced) : ReduceMin(x, reduced);
     return {Tensor::FromArray(keepdim_ ? best : DropReduced(best, reduced))};
   }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override { ctx.Save({in[0], out[0]}); }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
+    ctx.Save({in[0], out[0]});
+  }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& x = ctx.saved()[0];
     const std::vector<bool> reduced = ReducedAxes(dims_, x.rank(), name());
@@ -54,7 +57,8 @@ class ExtremeFunction : public Function {
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     const Tensor x = BatchToFront(in[0], in_dims[0]);
     const Dims dims = PhysicalDims(dims_, x.rank() - 1, name());
-    // Nothing to reduce of a 0-d slot, but an empty list would mean all axes to no one here: it means none.
+    // Nothing to reduce of a 0-d slot, but an empty list would mean all axes to no one here: it
+    // means none.
     return {{largest_ ? Amax(x, dims, keepdim_) : Amin(x, dims, keepdim_)}, {0}};
   }
   bool has_vmap_rule() const override { return true; }
@@ -81,13 +85,15 @@ Tensor Sum(const Tensor& x, const std::optional<Dims>& dims, bool keepdim) {
 
 Tensor Mean(const Tensor& x, const std::optional<Dims>& dims, bool keepdim) {
   if (!IsFloating(x.dtype())) {
-    ThrowInvalidArgument(absl::StrCat("[mean] x is ", DTypeName(x.dtype()), "; expected a floating dtype: cast it first"));
+    ThrowInvalidArgument(absl::StrCat("[mean] x is ", DTypeName(x.dtype()),
+                                      "; expected a floating dtype: cast it first"));
   }
   const std::vector<bool> reduced = ReducedAxes(dims, x.rank(), "mean");
   int64_t count = 1;
   for (size_t axis = 0; axis < reduced.size(); ++axis) count *= reduced[axis] ? x.shape()[axis] : 1;
   const Tensor total = Sum(x, dims, keepdim);
-  return total / Full({}, static_cast<double>(count), x.dtype());  // 0 / 0 is nan, as the mean of nothing is
+  return total / Full({}, static_cast<double>(count),
+                      x.dtype());  // 0 / 0 is nan, as the mean of nothing is
 }
 
 Tensor Amax(const Tensor& x, const std::optional<Dims>& dims, bool keepdim) {

@@ -2,7 +2,8 @@
 
 namespace peelcheck {
 
-std::vector<bool> ReducedAxes(const std::optional<Dims>& dims, int64_t rank, const std::string& tag) {
+std::vector<bool> ReducedAxes(const std::optional<Dims>& dims, int64_t rank,
+                              const std::string& tag) {
   // Of a 0-d input, dim 0 and -1 are legal and mean the only value.
   std::vector<bool> reduced(static_cast<size_t>(rank), !dims.has_value());
   if (!dims.has_value()) return reduced;
@@ -10,7 +11,8 @@ std::vector<bool> ReducedAxes(const std::optional<Dims>& dims, int64_t rank, con
   for (int64_t dim : *dims) {
     const auto axis = static_cast<size_t>(WrapDim(dim, rank, tag));
     if (seen[axis]) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] dim ", axis, " came twice; name each dim once"));
+      ThrowInvalidArgument(
+          absl::StrCat("[", tag, "] dim ", axis, " came twice; name each dim once"));
     }
     seen[axis] = true;
     if (rank > 0) reduced[axis] = true;

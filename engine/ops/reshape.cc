@@ -1,4 +1,5 @@
-// reshape, unsqueeze, squeeze, expand: the same elements in another shape; a view where the strides allow it.
+// reshape, unsqueeze, squeeze, expand: the same elements in another shape; a view where the strides
+// allow it.
 //
 //   Reshape(x, {4, -1});  // [2, 6] -> [4, 3]
 #include <limits>
@@ -19,7 +20,8 @@ Shape ResolveShape(const Dims& shape, int64_t size, const Shape& from) {
     } else {
       wrong = wrong || resolved[i] < 0;
       // A product that overflows is not the size of any array.
-      if (__builtin_mul_overflow(known, resolved[i], &known)) known = std::numeric_limits<int64_t>::max();
+      if (__builtin_mul_overflow(known, resolved[i], &known))
+        known = std::numeric_limits<int64_t>::max();
     }
   }
   if (unknown >= 0 && !wrong) {
@@ -29,15 +31,17 @@ Shape ResolveShape(const Dims& shape, int64_t size, const Shape& from) {
     wrong = wrong || known != size;
   }
   if (wrong) {
-    ThrowInvalidArgument(absl::StrCat("[reshape] shape ", ShapeToString(Shape(shape.begin(), shape.end())),
-                                      " for an input of shape ", ShapeToString(from), "; expected ", size,
-                                      " elements, at most one -1"));
+    ThrowInvalidArgument(absl::StrCat("[reshape] shape ",
+                                      ShapeToString(Shape(shape.begin(), shape.end())),
+                                      " for an input of shape ", ShapeToString(from), "; expected ",
+                                      size, " elements, at most one -1"));
   }
   return resolved;
 }
 
-// The strides with which `shape` shows the elements of x in the same order, or nullopt: they have to be copied. Neighbouring
-// axes of x that step through memory as one axis form a run; each new axis must divide within one run.
+// The strides with which `shape` shows the elements of x in the same order, or nullopt: they have
+// to be copied. Neighbouring axes of x that step through memory as one axis form a run; each new
+// axis must divide within one run.
 std::optional<Shape> ViewStrides(const Array& x, const Shape& shape) {
   if (x.size() == 0 || x.rank() == 0) return ContiguousStrides(shape);
   Shape strides(shape.size(), 1);
@@ -47,7 +51,8 @@ std::optional<Shape> ViewStrides(const Array& x, const Shape& shape) {
   int64_t base = x.strides().back();
   for (size_t axis = x.shape().size(); axis-- > 0;) {
     run *= x.shape()[axis];
-    const bool continues = axis > 0 && (x.shape()[axis - 1] == 1 || x.strides()[axis - 1] == run * base);
+    const bool continues =
+        axis > 0 && (x.shape()[axis - 1] == 1 || x.strides()[axis - 1] == run * base);
     if (continues) continue;
     while (left > 0 && (placed < run || shape[left - 1] == 1)) {
       --left;
@@ -119,15 +124,17 @@ Tensor Expand(const Tensor& x, const Dims& shape) {
   Shape resolved(shape.begin(), shape.end());
   const int64_t lead = static_cast<int64_t>(shape.size()) - x.rank();
   if (lead < 0) {
-    ThrowInvalidArgument(absl::StrCat("[expand] shape ", ShapeToString(resolved), " for an input of shape ",
-                                      ShapeToString(x.shape()), "; expected at least ", x.rank(), " sizes"));
+    ThrowInvalidArgument(absl::StrCat("[expand] shape ", ShapeToString(resolved),
+                                      " for an input of shape ", ShapeToString(x.shape()),
+                                      "; expected at least ", x.rank(), " sizes"));
   }
   for (size_t i = 0; i < resolved.size(); ++i) {
     const int64_t axis = static_cast<int64_t>(i) - lead;
     if (resolved[i] == -1 && axis >= 0) resolved[i] = x.dim(axis);
     if (resolved[i] < 0) {
-      ThrowInvalidArgument(absl::StrCat("[expand] size ", resolved[i], " at position ", i,
-                                        "; expected 0 or more, or -1 to keep the size of an existing axis"));
+      ThrowInvalidArgument(
+          absl::StrCat("[expand] size ", resolved[i], " at position ", i,
+                       "; expected 0 or more, or -1 to keep the size of an existing axis"));
     }
   }
   return BroadcastTo(x, resolved);

@@ -1,4 +1,5 @@
-// Operations with a C++ scalar, which keep the dtype of the tensor: x * scale + shift, and x^exponent.
+// Operations with a C++ scalar, which keep the dtype of the tensor: x * scale + shift, and
+// x^exponent.
 #include <cmath>
 
 #include "engine/batching.h"
@@ -25,7 +26,8 @@ class AffineFunction : public Function {
       using V = decltype(tag);
       const V scale = static_cast<V>(scale_);
       const V shift = static_cast<V>(shift_);
-      // Loops of their own: adding 0 turns -0 into 0 (also in x * 1.0), and multiplying by 1 is not free.
+      // Loops of their own: adding 0 turns -0 into 0 (also in x * 1.0), and multiplying by 1 is not
+      // free.
       if (shift_ == 0) return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v * scale); });
       if (scale_ == 1) return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v + shift); });
       return MapUnary<V>(x, [=](V v) -> V { return static_cast<V>(v * scale + shift); });
@@ -51,15 +53,19 @@ class PowScalarFunction : public Function {
   std::string name() const override { return "pow"; }
   Tensors Forward(TensorSpan in) const override {
     // A negative power of an integer is no integer.
-    const Array x = in[0].array().Cast(ScalarDType(in[0].dtype(), exponent_ < 0 ? 0.5 : exponent_, 0));
+    const Array x =
+        in[0].array().Cast(ScalarDType(in[0].dtype(), exponent_ < 0 ? 0.5 : exponent_, 0));
     return {Tensor::FromArray(VisitDType(x.dtype(), [&](auto tag) {
       using V = decltype(tag);
-      return MapUnary<V>(x, [this](V v) -> V { return static_cast<V>(std::pow(v, static_cast<V>(exponent_))); });
+      return MapUnary<V>(
+          x, [this](V v) -> V { return static_cast<V>(std::pow(v, static_cast<V>(exponent_))); });
     }))};
   }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.Save({in[0]}); }
   Tensors Backward(Context& ctx, TensorSpan ct) const override { return {Apply(ctx, ct[0])}; }
-  Tensors Jvp(Context& ctx, TensorSpan tangents) const override { return {Apply(ctx, tangents[0])}; }
+  Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
+    return {Apply(ctx, tangents[0])};
+  }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }

@@ -9,12 +9,14 @@ namespace {
 
 void RequireFloating(const Tensor& x, const char* name) {
   if (IsFloating(x.dtype())) return;
-  ThrowInvalidArgument(absl::StrCat("[", name, "] x is ", DTypeName(x.dtype()), "; expected a floating dtype"));
+  ThrowInvalidArgument(
+      absl::StrCat("[", name, "] x is ", DTypeName(x.dtype()), "; expected a floating dtype"));
 }
 
 // The maximum over `reduced`, 0 where it is infinite: a shift that leaves no inf - inf.
 Tensor SafeMaximum(const Array& x, const std::vector<bool>& reduced) {
-  if (x.size() == 0) return Tensor::FromArray(Array::Zeros(x.dtype(), KeepdimShape(x.shape(), reduced)));
+  if (x.size() == 0)
+    return Tensor::FromArray(Array::Zeros(x.dtype(), KeepdimShape(x.shape(), reduced)));
   Array maximum = ReduceMax(x, reduced);
   for (int64_t i = 0; i < maximum.size(); ++i) {
     if (std::isinf(maximum.DoubleAt(i))) maximum.SetDouble(i, 0);
@@ -79,7 +81,9 @@ class LogSumExpFunction : public Function {
     const Array kept = LogSumExpKept(in[0].array(), reduced).array();
     return {Tensor::FromArray(keepdim_ ? kept : DropReduced(kept, reduced))};
   }
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override { ctx.Save({in[0], out[0]}); }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
+    ctx.Save({in[0], out[0]});
+  }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& x = ctx.saved()[0];
     const std::vector<bool> reduced = ReducedAxes(dims_, x.rank(), "logsumexp");
@@ -99,7 +103,8 @@ class LogSumExpFunction : public Function {
   // exp(x - y): the softmax over the reduced axes.
   Tensor Weights(const Context& ctx) const {
     const Tensor& x = ctx.saved()[0];
-    return Exp(x - RestoreReduced(ctx.saved()[1], x.shape(), ReducedAxes(dims_, x.rank(), "logsumexp")));
+    return Exp(
+        x - RestoreReduced(ctx.saved()[1], x.shape(), ReducedAxes(dims_, x.rank(), "logsumexp")));
   }
   Dims dims_;
   bool keepdim_;

@@ -1,4 +1,5 @@
-// argsort and sort along a dim, stable; nan counts as the largest value: last, or, descending, first.
+// argsort and sort along a dim, stable; nan counts as the largest value: last, or, descending,
+// first.
 //
 //   Sort(x, -1);  // values, and the i64 indices that gather them
 #include <algorithm>
@@ -41,7 +42,8 @@ class ArgsortFunction : public Function {
     Array order = Array::Empty(DType::kI64, rows.shape());
     if (order.size() > 0) {
       VisitDType(x.dtype(), [&](auto tag) {
-        ArgsortRows<decltype(tag)>(rows, rows.dim(rows.rank() - 1), descending_, order.fresh_data<int64_t>());
+        ArgsortRows<decltype(tag)>(rows, rows.dim(rows.rank() - 1), descending_,
+                                   order.fresh_data<int64_t>());
       });
     }
     return {Tensor::FromArray(order.MovedDim(x.rank() - 1, dim_))};
@@ -62,7 +64,9 @@ class ArgsortFunction : public Function {
 }  // namespace
 
 Tensor Argsort(const Tensor& x, int64_t dim, bool descending) {
-  return Call(Ref<const Function>(MakeRef<ArgsortFunction>(WrapDim(dim, x.rank(), "argsort"), descending)), {x})[0];
+  return Call(
+      Ref<const Function>(MakeRef<ArgsortFunction>(WrapDim(dim, x.rank(), "argsort"), descending)),
+      {x})[0];
 }
 
 SortResult Sort(const Tensor& x, int64_t dim, bool descending) {

@@ -23,9 +23,11 @@ Shape WithBatch(int64_t batch_size, const Shape& shape) {
 void RequireSumsTo(const Shape& from, const Shape& shape) {
   const size_t lead = from.size() - shape.size();
   bool fits = shape.size() <= from.size();
-  for (size_t i = 0; fits && i < shape.size(); ++i) fits = shape[i] == from[lead + i] || shape[i] == 1;
+  for (size_t i = 0; fits && i < shape.size(); ++i)
+    fits = shape[i] == from[lead + i] || shape[i] == 1;
   if (fits) return;
-  ThrowInvalidArgument(absl::StrCat("[sum_to] shape ", ShapeToString(from), " does not sum to ", ShapeToString(shape),
+  ThrowInvalidArgument(absl::StrCat("[sum_to] shape ", ShapeToString(from), " does not sum to ",
+                                    ShapeToString(shape),
                                     "; expected a shape that broadcasts to it"));
 }
 
@@ -57,7 +59,9 @@ class SumToFunction : public LinearFunction {
   }
 
  protected:
-  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override { return BroadcastTo(ct, input.shape); }
+  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override {
+    return BroadcastTo(ct, input.shape);
+  }
 
  private:
   Shape shape_;
@@ -67,19 +71,24 @@ class BroadcastToFunction : public LinearFunction {
  public:
   explicit BroadcastToFunction(Shape shape) : shape_(std::move(shape)) {}
   std::string name() const override { return "broadcast_to"; }
-  Tensors Forward(TensorSpan in) const override { return {Tensor::FromArray(in[0].array().Expanded(shape_))}; }
+  Tensors Forward(TensorSpan in) const override {
+    return {Tensor::FromArray(in[0].array().Expanded(shape_))};
+  }
   VmapResult Vmap(const VmapInfo& info, const BatchDims& in_dims, TensorSpan in) const override {
     if (LogicalRank(in[0], in_dims[0]) > static_cast<int64_t>(shape_.size())) {
-      ThrowInvalidArgument(absl::StrCat("[expand] an input of rank ", LogicalRank(in[0], in_dims[0]),
-                                        " does not broadcast to ", ShapeToString(shape_),
-                                        "; only axes of size 1 and new leading axes may grow"));
+      ThrowInvalidArgument(absl::StrCat(
+          "[expand] an input of rank ", LogicalRank(in[0], in_dims[0]), " does not broadcast to ",
+          ShapeToString(shape_), "; only axes of size 1 and new leading axes may grow"));
     }
-    const Tensor x = PadAfterBatch(BatchToFront(in[0], in_dims[0]), static_cast<int64_t>(shape_.size()));
+    const Tensor x =
+        PadAfterBatch(BatchToFront(in[0], in_dims[0]), static_cast<int64_t>(shape_.size()));
     return {{BroadcastTo(x, WithBatch(info.batch_size, shape_))}, {0}};
   }
 
  protected:
-  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override { return SumTo(ct, input.shape); }
+  Tensor Transpose(const Tensor& ct, const TensorSpec& input) const override {
+    return SumTo(ct, input.shape);
+  }
 
  private:
   Shape shape_;

@@ -1,4 +1,5 @@
-// Elementwise operations of one operand: a row each: kernel, and derivative as a formula in x and y = f(x).
+// Elementwise operations of one operand: a row each: kernel, and derivative as a formula in x and y
+// = f(x).
 #include <cmath>
 
 #include "engine/ops/elementwise_function.h"
@@ -33,10 +34,10 @@ V StableSigmoid(V v) {
 
 }  // namespace
 
-#define PEELCHECK_UNARY(Function, name, kernel, derivative)             \
-  Tensor Function(const Tensor& input) {                                \
-    static const UnaryOp op(UnaryRow{name, kernel, derivative});        \
-    return op(input);                                                   \
+#define PEELCHECK_UNARY(Function, name, kernel, derivative)      \
+  Tensor Function(const Tensor& input) {                         \
+    static const UnaryOp op(UnaryRow{name, kernel, derivative}); \
+    return op(input);                                            \
   }
 #define PEELCHECK_KERNEL(expression) [](auto v) { return expression; }
 #define PEELCHECK_D(expression) [](T x, T y) -> Tensor { return (void)x, (void)y, expression; }

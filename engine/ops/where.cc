@@ -1,5 +1,5 @@
-// where(condition, x, y): selects, and its gradient selects too: it does not multiply by a mask, so an infinity in the branch that was not
-// taken stays out of the sum.
+// where(condition, x, y): selects, and its gradient selects too: it does not multiply by a mask, so
+// an infinity in the branch that was not taken stays out of the sum.
 #include <absl/strings/str_cat.h>
 
 #include "engine/batching.h"
@@ -16,12 +16,14 @@ class WhereFunction : public Function {
   Tensors Forward(TensorSpan in) const override {
     const Array& condition = in[0].array();
     if (condition.dtype() != DType::kBool) {
-      ThrowInvalidArgument(absl::StrCat("[where] condition is ", DTypeName(condition.dtype()), "; expected bool"));
+      ThrowInvalidArgument(
+          absl::StrCat("[where] condition is ", DTypeName(condition.dtype()), "; expected bool"));
     }
     const DType dtype = PromoteTypes(in[1].dtype(), in[2].dtype());
     const Array x = in[1].array().Cast(dtype);
     const Array y = in[2].array().Cast(dtype);
-    const Shape shape = BroadcastShapes(condition.shape(), BroadcastShapes(x.shape(), y.shape(), "where"), "where");
+    const Shape shape =
+        BroadcastShapes(condition.shape(), BroadcastShapes(x.shape(), y.shape(), "where"), "where");
     Array z = Array::Empty(dtype, shape);
     if (z.size() == 0) return {Tensor::FromArray(z)};
     VisitDType(dtype, [&](auto tag) { Select<decltype(tag)>(condition, x, y, z); });
@@ -39,7 +41,8 @@ class WhereFunction : public Function {
     Tensors gradients(3);
     for (size_t i = 1; i < 3; ++i) {
       if (!ctx.needs_input_grad(i)) continue;
-      const Tensor gradient = i == 1 ? Where(condition, ct[0], zero) : Where(condition, zero, ct[0]);
+      const Tensor gradient =
+          i == 1 ? Where(condition, ct[0], zero) : Where(condition, zero, ct[0]);
       gradients[i] = To(SumTo(gradient, specs[i - 1].shape), specs[i - 1].dtype);
     }
     return gradients;
@@ -68,7 +71,8 @@ class WhereFunction : public Function {
       const uint8_t* c = condition.data<uint8_t>() + offset[0];
       const V* a = x.data<V>() + offset[1];
       const V* b = y.data<V>() + offset[2];
-      for (int64_t i = 0; i < n; ++i) out[i] = c[i * step[0]] != 0 ? a[i * step[1]] : b[i * step[2]];
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = c[i * step[0]] != 0 ? a[i * step[1]] : b[i * step[2]];
       out += n;
     });
   }
