@@ -50,11 +50,16 @@ class Storage : public RefCounted {
   int64_t bytes() const { return bytes_; }
   int64_t version() const { return version_; }
   void BumpVersion() { ++version_; }
+  // The differentiating level that wrote a tracked value into what was a constant until then; 0:
+  // none. Views that do not know of it are refused by it (engine/level.h).
+  int64_t tracked_level() const { return tracked_level_; }
+  void SetTrackedLevel(int64_t level) { tracked_level_ = level; }
 
  private:
   std::byte* data_;
   int64_t bytes_;
   int64_t version_ = 0;
+  int64_t tracked_level_ = 0;
 };
 
 class Array {

@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "engine/level.h"
+#include "engine/trace.h"
 
 namespace peelcheck {
 namespace {
@@ -12,6 +13,21 @@ namespace {
 Tensor UnwrapDead(const Tensor& tensor, const Function& function) {
   if (tensor.impl()->kind == TensorKind::kBatched) ThrowEscapedBatched(function.name());
   return tensor.impl()->inner;
+}
+
+Tensors CallAtLevel(Level& level, const Ref<const Function>& function, TensorSpan inputs) {
+  switch (level.kind) {
+    case LevelKind::kGrad: return CallAtGrad(level, function, inputs);
+    case LevelKind::kJvp: return CallAtJvp(level, function, inputs);
+    case LevelKind::kVmap: break;
+  }
+  return CallAtVmap(level, function, inputs);
+}
+
+Tensors TracedCall(Level* level, const Ref<const Function>& function, TensorSpan inputs) {
+  TraceCall(level != nullptr ? TraceName(*level) : "plain", *function, inputs);
+  TraceIndent indent;
+  return level != nullptr ? CallAtLevel(*level, function, inputs) : function->Forward(inputs);
 }
 
 }  // namespace
@@ -24,8 +40,11 @@ Tensors Call(const Ref<const Function>& function, TensorSpan inputs) {
                                         "] an input is an undefined tensor; pass zeros instead"));
     }
     if (input.impl()->kind != TensorKind::kPlain) newest = std::max(newest, input.impl()->level_id);
+    if (StorageOf(input).tracked_level() != 0) RefuseUntrackedAlias(input, *function);
   }
-  if (newest == 0) return function->Forward(inputs);
+  if (newest == 0) {
+    return Tracing() ? TracedCall(nullptr, function, inputs) : function->Forward(inputs);
+  }
   Level* level = FindLiveLevel(newest);
   if (level == nullptr) {
     Tensors alive(inputs.begin(), inputs.end());
@@ -36,12 +55,7 @@ Tensors Call(const Ref<const Function>& function, TensorSpan inputs) {
     }
     return Call(function, alive);
   }
-  switch (level->kind) {
-    case LevelKind::kGrad: return CallAtGrad(*level, function, inputs);
-    case LevelKind::kJvp: return CallAtJvp(*level, function, inputs);
-    case LevelKind::kVmap: break;
-  }
-  return CallAtVmap(*level, function, inputs);
+  return Tracing() ? TracedCall(level, function, inputs) : CallAtLevel(*level, function, inputs);
 }
 
 }  // namespace peelcheck

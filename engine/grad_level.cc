@@ -17,11 +17,11 @@ struct Unwrapped {
   absl::InlinedVector<int64_t, 3> slots;
 };
 
-Unwrapped Unwrap(const Level& level, TensorSpan inputs) {
+Unwrapped Unwrap(const Level& level, const Function& function, TensorSpan inputs) {
   Unwrapped result;
   for (const Tensor& input : inputs) {
     const bool ours = IsWrapperOf(input, level);
-    result.values.push_back(ours ? input.impl()->inner : input);
+    result.values.push_back(ours ? ValueOf(input, function) : input);
     result.slots.push_back(ours ? input.impl()->slot : -1);
   }
   return result;
@@ -43,36 +43,15 @@ int64_t IdentityIndex(const Tensors& values, const Tensor& output) {
   return -1;
 }
 
-// The caller's tensor, whose value `output` has overwritten: from now on it stands for the new
-// slot.
-Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller,
-                   const Tensor& output, int64_t slot) {
-  TensorImpl* impl = caller.impl();
-  if (IsWrapperOf(caller, level)) {
-    impl->slot = slot;
-    return caller;
-  }
-  if (impl->birth < level.id) {
-    ThrowFailedPrecondition(absl::StrCat(
-        "[", function.name(),
-        "] wrote in place into a tensor that was captured from outside the grad level: "
-        "its derivative would be lost; pass it as an input of the function"));
-  }
-  // Made inside the level, constant until now: the same handle becomes a wrapper.
-  auto inner = MakeRef<TensorImpl>(*output.impl());
-  impl->kind = TensorKind::kGrad;
-  impl->level_id = level.id;
-  impl->inner = Tensor(std::move(inner));
-  impl->array = Array();
-  impl->slot = slot;
-  return caller;
-}
-
-// Results as they are, but for those that are the caller's own tensors.
-Tensors KeepIdentity(TensorSpan inputs, const Tensors& values, Tensors outputs) {
+// Results as they are, but for those that are the caller's own tensors. Under no_grad a write into
+// one of them leaves its derivative as it was.
+Tensors KeepIdentity(const Level& level, TensorSpan inputs, const Tensors& values,
+                     Tensors outputs) {
   for (Tensor& output : outputs) {
     const int64_t same = IdentityIndex(values, output);
-    if (same >= 0) output = inputs[static_cast<size_t>(same)];
+    if (same < 0) continue;
+    output = inputs[static_cast<size_t>(same)];
+    if (IsWrapperOf(output, level)) output.impl()->version = output.version();
   }
   return outputs;
 }
@@ -80,10 +59,10 @@ Tensors KeepIdentity(TensorSpan inputs, const Tensors& values, Tensors outputs) 
 }  // namespace
 
 Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan inputs) {
-  Unwrapped in = Unwrap(level, inputs);
+  Unwrapped in = Unwrap(level, *function, inputs);
   if (level.id <= NoGradBoundary()) {
     LowerScope lower(level);
-    return KeepIdentity(inputs, in.values, Call(function, in.values));
+    return KeepIdentity(level, inputs, in.values, Call(function, in.values));
   }
   TapeRecord record;
   record.function = function;
@@ -110,8 +89,10 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
     const int64_t slot = level.tape->NewSlot();
     record.output_slots.push_back(slot);
     if (ContextAccess::Contains(dirty, output)) {
-      const auto source = static_cast<size_t>(IdentityIndex(in.values, output));
-      output = RebindDirty(level, *function, inputs[source], output, slot);
+      const Tensor& caller = inputs[static_cast<size_t>(IdentityIndex(in.values, output))];
+      RebindWritten(level, *function, caller, output);
+      caller.impl()->slot = slot;
+      output = caller;
     } else {
       output = WrapGrad(level, output, slot);
     }

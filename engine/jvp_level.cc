@@ -10,30 +10,6 @@
 namespace peelcheck {
 namespace {
 
-// The caller's tensor, whose primal was overwritten, with its new tangent.
-Tensor RebindDirty(const Level& level, const Function& function, const Tensor& caller,
-                   const Tensor& output, const Tensor& tangent) {
-  TensorImpl* impl = caller.impl();
-  if (IsWrapperOf(caller, level)) {
-    impl->tangent = tangent;
-    return caller;
-  }
-  if (!tangent.defined()) return caller;
-  if (impl->birth < level.id) {
-    ThrowFailedPrecondition(
-        absl::StrCat("[", function.name(),
-                     "] wrote in place into a tensor that was captured from outside the jvp level: "
-                     "its tangent would be lost; pass it as an input of the function"));
-  }
-  auto inner = MakeRef<TensorImpl>(*output.impl());
-  impl->kind = TensorKind::kJvp;
-  impl->level_id = level.id;
-  impl->inner = Tensor(std::move(inner));
-  impl->array = Array();
-  impl->tangent = tangent;
-  return caller;
-}
-
 bool IsDifferentiable(const Context& ctx, const Tensor& output) {
   return IsFloating(output.dtype()) &&
          !ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output);
@@ -44,13 +20,10 @@ bool HasDifferentiableOutput(const Context& ctx, const Tensors& outputs) {
                      [&](const Tensor& o) { return IsDifferentiable(ctx, o); });
 }
 
-Tensors RunJvp(const Function& function, Context& ctx, const Tensors& primals, Tensors tangents) {
-  if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
-    absl::InlinedVector<TensorSpec, 3> specs;
-    for (const Tensor& primal : primals) specs.push_back(SpecOf(primal));
-    MaterializeZeros(specs, tangents);
-  }
-  return function.Jvp(ctx, tangents);
+absl::InlinedVector<TensorSpec, 3> SpecsOf(const Tensors& tensors) {
+  absl::InlinedVector<TensorSpec, 3> specs;
+  for (const Tensor& tensor : tensors) specs.push_back(SpecOf(tensor));
+  return specs;
 }
 
 }  // namespace
@@ -61,7 +34,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   bool any = false;
   for (const Tensor& input : inputs) {
     const bool ours = IsWrapperOf(input, level);
-    primals.push_back(ours ? input.impl()->inner : input);
+    primals.push_back(ours ? ValueOf(input, *function) : input);
     tangents.push_back(ours ? input.impl()->tangent : Tensor());
     any = any || tangents.back().defined();
   }
@@ -77,8 +50,8 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     outputs = Call(function, primals);
     function->SetupContext(ctx, primals, outputs);
     if (any && HasDifferentiableOutput(ctx, outputs)) {
-      output_tangents = RunJvp(*function, ctx, primals, std::move(tangents));
-      CheckCount(*function, "tangents", output_tangents.size(), outputs.size(), "output");
+      output_tangents =
+          RunJvp(*function, ctx, SpecsOf(primals), SpecsOf(outputs), std::move(tangents));
     } else {
       output_tangents.resize(outputs.size());
     }
@@ -89,13 +62,15 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     Tensor& output = outputs[i];
     Tensor& tangent = output_tangents[i];
     if (!IsDifferentiable(ctx, output)) continue;
-    if (tangent.defined()) CheckTangent(*function, i, tangent, SpecOf(output));
     if (ContextAccess::Contains(dirty, output)) {
-      const auto source =
-          static_cast<size_t>(std::find_if(primals.begin(), primals.end(),
-                                           [&](const Tensor& p) { return p.is(output); }) -
-                              primals.begin());
-      output = RebindDirty(level, *function, inputs[source], output, tangent);
+      const auto source = std::find_if(primals.begin(), primals.end(),
+                                       [&](const Tensor& p) { return p.is(output); });
+      const Tensor& caller = inputs[static_cast<size_t>(source - primals.begin())];
+      if (tangent.defined() || IsWrapperOf(caller, level)) {
+        RebindWritten(level, *function, caller, output);
+        caller.impl()->tangent = tangent;
+      }
+      output = caller;
     } else if (tangent.defined()) {
       output = WrapJvp(level, output, tangent);
     }

@@ -23,6 +23,7 @@ Tensor Wrap(TensorKind kind, const Level& level, const Tensor& inner, Ref<Tensor
   impl->level_id = level.id;
   impl->birth = newest_level_id;
   impl->inner = inner;
+  if (kind != TensorKind::kBatched) impl->version = inner.version();
   return Tensor(impl);
 }
 
@@ -93,6 +94,56 @@ Tensor WrapJvp(const Level& level, const Tensor& inner, const Tensor& tangent) {
   Tensor wrapped = Wrap(TensorKind::kJvp, level, inner, impl);
   impl->tangent = tangent;
   return wrapped;
+}
+
+const Tensor& ValueOf(const Tensor& wrapper, const std::string& tag) {
+  const TensorImpl& impl = *wrapper.impl();
+  if (impl.inner.version() != impl.version) {
+    ThrowFailedPrecondition(absl::StrCat(
+        "[", tag,
+        "] a tensor that is differentiated was written in place through another tensor "
+        "that shares its memory (a view, or the same array passed twice): it is at version ",
+        impl.inner.version(), ", expected ", impl.version,
+        "; clone one of them before the in-place operation"));
+  }
+  return impl.inner;
+}
+
+void RebindWritten(const Level& level, const Function& function, const Tensor& caller,
+                   const Tensor& output) {
+  TensorImpl* impl = caller.impl();
+  if (!IsWrapperOf(caller, level)) {
+    if (impl->birth < level.id) {
+      ThrowFailedPrecondition(absl::StrCat(
+          "[", function.name(),
+          "] wrote in place into a tensor that was captured from outside the ",
+          LevelKindName(level.kind),
+          " level: its derivative would be lost; pass it as an input of the function"));
+    }
+    // Made inside the level, constant until now: the same handle becomes a wrapper.
+    auto inner = MakeRef<TensorImpl>(*output.impl());
+    impl->kind = level.kind == LevelKind::kGrad ? TensorKind::kGrad : TensorKind::kJvp;
+    impl->level_id = level.id;
+    impl->inner = Tensor(std::move(inner));
+    impl->array = Array();
+    StorageOf(impl->inner).SetTrackedLevel(level.id);
+  }
+  impl->version = impl->inner.version();
+}
+
+void RefuseUntrackedAlias(const Tensor& tensor, const Function& function) {
+  const int64_t tracked = StorageOf(tensor).tracked_level();
+  const Level* level = FindLiveLevel(tracked);
+  if (level == nullptr) return;
+  for (const TensorImpl* at = tensor.impl(); at->kind != TensorKind::kPlain;
+       at = at->inner.impl()) {
+    if (at->level_id == tracked) return;
+  }
+  ThrowFailedPrecondition(absl::StrCat(
+      "[", function.name(), "] an input shares memory with a tensor into which ",
+      LevelKindName(level->kind),
+      " wrote a differentiated value in place (through a view): the derivative would be lost; use "
+      "the tensor that was written, or an out-of-place operation"));
 }
 
 void ThrowEscapedBatched(const std::string& tag) {

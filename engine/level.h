@@ -78,9 +78,17 @@ struct TensorImpl : RefCounted {
   Tensor inner;  // wrappers: the value at the level below
   Tensor tangent;         // kJvp: same shape and dtype as inner; undefined = zero
   int64_t slot = -1;      // kGrad: which value of the tape it is
+  int64_t version = 0;    // kGrad, kJvp: of the storage, when slot or tangent were last right
   int64_t batch_dim = 0;  // kBatched: the axis of `inner` that the vmap hides
   Shape logical_shape;    // kBatched
 };
+
+// The storage underneath all wrappers.
+inline Storage& StorageOf(const Tensor& tensor) {
+  const TensorImpl* at = tensor.impl();
+  while (at->kind != TensorKind::kPlain) at = at->inner.impl();
+  return *at->array.storage();
+}
 
 Tensor WrapBatched(const Level& level, const Tensor& inner, int64_t batch_dim);
 Tensor WrapGrad(const Level& level, const Tensor& inner, int64_t slot);
@@ -91,6 +99,23 @@ inline bool IsWrapperOf(const Tensor& tensor, const Level& level) {
   return tensor.defined() && tensor.impl()->kind != TensorKind::kPlain &&
          tensor.impl()->level_id == level.id;
 }
+
+// The value of a grad or jvp wrapper at the level below. failed_precondition where its memory was
+// written through another tensor (a view, the same array passed twice): the wrapper's derivative is
+// then that of a value that is no more.
+const Tensor& ValueOf(const Tensor& wrapper, const std::string& tag);
+inline const Tensor& ValueOf(const Tensor& wrapper, const Function& function) {
+  const TensorImpl& impl = *wrapper.impl();
+  return impl.inner.version() == impl.version ? impl.inner : ValueOf(wrapper, function.name());
+}
+// `caller`, whose value was overwritten by `output`, as a wrapper of `level` (a grad or jvp level)
+// with the new value: the same handle. failed_precondition, naming `function`, for a tensor that
+// was captured from outside of the level.
+void RebindWritten(const Level& level, const Function& function, const Tensor& caller,
+                   const Tensor& output);
+// failed_precondition for a tensor whose memory holds values that a live level differentiates
+// without the tensor being a wrapper of that level: its base or a view of it was written.
+void RefuseUntrackedAlias(const Tensor& tensor, const Function& function);
 
 // [vmap] refusal of a batched tensor whose level has ended: failed_precondition.
 [[noreturn]] void ThrowEscapedBatched(const std::string& tag);

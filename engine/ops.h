@@ -140,9 +140,22 @@ Tensor MatMul(const Tensor& x, const Tensor& y);
 
 // -- in place: x is written and returned
 // ------------------------------------------------------------------------------------------
+// Refused (failed_precondition): a tensor captured from outside of a differentiating level, one
+// that is expanded, one without room for each slot of a vmap; later, any use of a differentiated
+// tensor that shared the memory, and any rule that saved the old value.
+Tensor NegInPlace(const Tensor& x);
 Tensor ExpInPlace(const Tensor& x);
-Tensor AddInPlace(const Tensor& x, const Tensor& y);  // y broadcasts to x's shape
+Tensor SqrtInPlace(const Tensor& x);
+Tensor ReciprocalInPlace(const Tensor& x);
+Tensor TanhInPlace(const Tensor& x);
+Tensor SigmoidInPlace(const Tensor& x);
+Tensor ReluInPlace(const Tensor& x);
+// y broadcasts to x's shape.
+Tensor AddInPlace(const Tensor& x, const Tensor& y);
+Tensor SubInPlace(const Tensor& x, const Tensor& y);
 Tensor MulInPlace(const Tensor& x, const Tensor& y);
+Tensor DivInPlace(const Tensor& x, const Tensor& y);
+Tensor CopyInPlace(const Tensor& x, const Tensor& y);  // x = y, cast to x's dtype
 
 inline Tensor operator+(const Tensor& x, const Tensor& y) { return Add(x, y); }
 inline Tensor operator-(const Tensor& x, const Tensor& y) { return Sub(x, y); }

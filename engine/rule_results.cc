@@ -64,6 +64,22 @@ void CheckTangent(const Function& function, size_t output, const Tensor& tangent
                                     "; expected ", Describe(expected)));
 }
 
+Tensors RunJvp(const Function& function, Context& ctx, std::span<const TensorSpec> inputs,
+               std::span<const TensorSpec> outputs, Tensors tangents) {
+  if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
+    MaterializeZeros(inputs, tangents);
+  }
+  Tensors results = function.Jvp(ctx, tangents);
+  CheckCount(function, "tangents", results.size(), outputs.size(), "output");
+  for (size_t i = 0; i < results.size(); ++i) {
+    // What an output without a derivative gets is dropped by the caller, whatever it is.
+    if (results[i].defined() && IsFloating(outputs[i].dtype)) {
+      CheckTangent(function, i, results[i], outputs[i]);
+    }
+  }
+  return results;
+}
+
 void CheckCount(const Function& function, const char* what, size_t came, size_t expected,
                 const char* per) {
   if (came == expected) return;

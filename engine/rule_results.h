@@ -23,6 +23,10 @@ Tensor CheckedGradient(const Function& function, size_t input, const Tensor& gra
 // A tangent must have exactly its output's shape and dtype.
 void CheckTangent(const Function& function, size_t output, const Tensor& tangent,
                   const TensorSpec& expected);
+// The function's jvp rule, its zeros materialised where it wants them and its results checked.
+// Undefined tangents in and out are zeros.
+Tensors RunJvp(const Function& function, Context& ctx, std::span<const TensorSpec> inputs,
+               std::span<const TensorSpec> outputs, Tensors tangents);
 // As many results as `expected`; `what` = "gradients", `per` = "input".
 void CheckCount(const Function& function, const char* what, size_t came, size_t expected,
                 const char* per);

@@ -5,6 +5,7 @@
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
+#include "engine/trace.h"
 #include "engine/transforms.h"
 
 namespace peelcheck {
@@ -47,6 +48,11 @@ Tensors RunBackward(const TapeRecord& record, Tensors cotangents) {
   if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
     MaterializeZeros(record.outputs, cotangents);
   }
+  std::optional<TraceIndent> indent;
+  if (Tracing()) {
+    TraceCall("backward of", function, cotangents);
+    indent.emplace();
+  }
   Tensors gradients = function.Backward(ctx, cotangents);
   CheckCount(function, "gradients", gradients.size(), record.input_slots.size(), "input");
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -61,6 +67,39 @@ void Accumulate(Tensor& total, const Tensor& gradient) {
 }
 
 }  // namespace
+
+void Tape::ServeForward() {
+  for (TapeRecord& record : records_) ContextAccess::SetForward(record.context, true);
+}
+
+Tensors Tape::Forward(std::span<const int64_t> input_slots, TensorSpan tangents,
+                      std::span<const int64_t> output_slots) const {
+  std::vector<Tensor> by_slot(static_cast<size_t>(slot_count_));
+  for (size_t i = 0; i < input_slots.size(); ++i) {
+    by_slot[static_cast<size_t>(input_slots[i])] = tangents[i];
+  }
+  for (const TapeRecord& record : records_) {
+    Tensors incoming;
+    bool any = false;
+    for (const int64_t slot : record.input_slots) {
+      incoming.push_back(slot >= 0 ? by_slot[static_cast<size_t>(slot)] : Tensor());
+      any = any || incoming.back().defined();
+    }
+    if (!any) continue;
+    auto& ctx = const_cast<Context&>(record.context);
+    Tensors outgoing =
+        RunJvp(*record.function, ctx, record.inputs, record.outputs, std::move(incoming));
+    for (size_t o = 0; o < outgoing.size(); ++o) {
+      const int64_t slot = record.output_slots[o];
+      if (slot >= 0) by_slot[static_cast<size_t>(slot)] = std::move(outgoing[o]);
+    }
+  }
+  Tensors result;
+  for (const int64_t slot : output_slots) {
+    result.push_back(slot >= 0 ? by_slot[static_cast<size_t>(slot)] : Tensor());
+  }
+  return result;
+}
 
 Tensors Tape::Backward(std::span<const int64_t> output_slots, TensorSpan cotangents,
                        std::span<const int64_t> input_slots) const {

@@ -40,6 +40,11 @@ class Tape : public RefCounted {
   // not depend on that input.
   Tensors Backward(std::span<const int64_t> output_slots, TensorSpan cotangents,
                    std::span<const int64_t> input_slots) const;
+  // Tangents of the output slots, from tangents of the input slots: the same the other way round,
+  // by the functions' jvp rules. Once ServeForward() was called; the tape then has no Backward.
+  Tensors Forward(std::span<const int64_t> input_slots, TensorSpan tangents,
+                  std::span<const int64_t> output_slots) const;
+  void ServeForward();
 
  private:
   std::vector<TapeRecord> records_;

@@ -1,13 +1,15 @@
-// grad, vjp and jvp of functions over tensors. vmap: engine/vmap.cc.
+// grad, vjp, jvp and linearize of functions over tensors. vmap: engine/vmap.cc.
 #include "engine/transforms.h"
 
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
 
+#include "engine/argnums.h"
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
+#include "engine/trace.h"
 
 namespace peelcheck {
 namespace {
@@ -16,50 +18,11 @@ std::string Describe(const TensorSpec& spec) {
   return absl::StrCat(DTypeName(spec.dtype), ShapeToString(spec.shape));
 }
 
-// The differentiated inputs, wrapped to 0..n-1.
-std::vector<size_t> ResolveArgnums(const DiffOptions& options, const Tensors& inputs,
-                                   const std::string& tag) {
-  std::vector<size_t> argnums;
-  const auto count = static_cast<int64_t>(inputs.size());
-  if (!options.argnums.has_value()) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (IsFloating(inputs[i].dtype())) argnums.push_back(i);
-    }
-    if (argnums.empty()) {
-      ThrowInvalidArgument(
-          absl::StrCat("[", tag, "] none of the ", count,
-                       " inputs is floating; expected at least one to differentiate"));
-    }
-    return argnums;
-  }
-  if (options.argnums->empty()) {
+void CheckDefined(const Tensors& tensors, const std::string& tag, const char* what = "input") {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].defined()) continue;
     ThrowInvalidArgument(
-        absl::StrCat("[", tag, "] argnums is empty; name at least one of the ", count, " inputs"));
-  }
-  for (int64_t argnum : *options.argnums) {
-    if (argnum < -count || argnum >= count) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums has ", argnum, " for ", count,
-                                        " inputs; expected ", -count, "..", count - 1));
-    }
-    const auto index = static_cast<size_t>(argnum < 0 ? argnum + count : argnum);
-    if (std::find(argnums.begin(), argnums.end(), index) != argnums.end()) {
-      ThrowInvalidArgument(
-          absl::StrCat("[", tag, "] argnums names input ", index, " twice; name each once"));
-    }
-    if (!IsFloating(inputs[index].dtype())) {
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] argnums names input ", index, ", which is ",
-                                        DTypeName(inputs[index].dtype()),
-                                        "; only floating inputs have a derivative"));
-    }
-    argnums.push_back(index);
-  }
-  return argnums;
-}
-
-void CheckDefined(const Tensors& inputs, const std::string& tag) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].defined())
-      ThrowInvalidArgument(absl::StrCat("[", tag, "] input ", i, " is an undefined tensor"));
+        absl::StrCat("[", tag, "] ", what, " ", i, " is an undefined tensor; use zeros instead"));
   }
 }
 
@@ -80,93 +43,168 @@ void CheckMatches(TensorSpan values, std::span<const TensorSpec> specs, const st
   }
 }
 
-// What a pullback needs after its level has ended.
-struct PullbackState {
+// The function's last output, taken off where the options say that it is auxiliary.
+Tensor TakeAux(const Level& level, const DiffOptions& options, Tensors& outputs,
+               const std::string& tag) {
+  if (!options.has_aux) return Tensor();
+  if (outputs.size() < 2) {
+    ThrowInvalidArgument(absl::StrCat("[", tag, "] has_aux, but the function returned ",
+                                      outputs.size(),
+                                      " outputs; expected the differentiated ones, then one more"));
+  }
+  Tensor aux = outputs.back();
+  outputs.pop_back();
+  return IsWrapperOf(aux, level) ? aux.impl()->inner : aux;
+}
+
+// A function that has run under a grad level of its own: what linear maps need after the level has
+// ended.
+struct Recorded {
   Ref<Tape> tape;
   std::vector<int64_t> input_slots, output_slots;  // floating outputs only
   std::vector<TensorSpec> inputs, outputs;
 };
 
-Tensors RunPullback(const PullbackState& state, TensorSpan cotangents) {
-  CheckMatches(cotangents, state.outputs, "vjp", "cotangent", "floating output");
-  Tensors gradients = state.tape->Backward(state.output_slots, cotangents, state.input_slots);
-  MaterializeZeros(state.inputs, gradients);
-  return gradients;
+struct Recording {
+  Tensors outputs;
+  Tensor aux;
+  std::shared_ptr<const Recorded> record;
+};
+
+Recording Record(const TensorFn& f, const Tensors& inputs, const DiffOptions& options,
+                 const std::string& tag) {
+  CheckDefined(inputs, tag);
+  const std::vector<size_t> argnums = ResolveArgnums(options.argnums, inputs, tag);
+  Level level(LevelKind::kGrad);
+  auto record = std::make_shared<Recorded>();
+  record->tape = level.tape;
+  Tensors wrapped = inputs;
+  for (size_t argnum : argnums) {
+    const int64_t slot = level.tape->NewSlot();
+    wrapped[argnum] = WrapGrad(level, inputs[argnum], slot);
+    record->input_slots.push_back(slot);
+    record->inputs.push_back(SpecOf(inputs[argnum]));
+  }
+  Recording result;
+  {
+    LevelScope live(level);
+    result.outputs = f(wrapped);
+    if (Tracing()) TraceTape(TraceName(level), *level.tape);
+  }
+  CheckDefined(result.outputs, tag, "output");
+  result.aux = TakeAux(level, options, result.outputs, tag);
+  for (Tensor& output : result.outputs) {
+    const bool ours = IsWrapperOf(output, level);
+    const int64_t slot = ours ? output.impl()->slot : -1;
+    if (ours) output = ValueOf(output, tag);
+    if (!IsFloating(output.dtype())) continue;
+    record->output_slots.push_back(slot);
+    record->outputs.push_back(SpecOf(output));
+  }
+  if (record->outputs.empty()) {
+    ThrowInvalidArgument(absl::StrCat("[", tag, "] none of the ", result.outputs.size(),
+                                      " outputs is floating; expected at least one"));
+  }
+  result.record = std::move(record);
+  return result;
+}
+
+TensorFn GradLike(TensorFn f, DiffOptions options, bool with_value) {
+  return [f = std::move(f), options = std::move(options), with_value](const Tensors& inputs) {
+    const VjpResult vjp = Vjp(f, inputs, options);
+    if (vjp.outputs.size() != 1 || vjp.outputs[0].rank() != 0 ||
+        !IsFloating(vjp.outputs[0].dtype())) {
+      std::string came = absl::StrCat(vjp.outputs.size(), " outputs");
+      if (vjp.outputs.size() == 1) came = Describe(SpecOf(vjp.outputs[0]));
+      ThrowInvalidArgument(absl::StrCat("[grad] the function returned ", came,
+                                        options.has_aux ? " before the auxiliary one" : "",
+                                        "; expected one 0-d floating output: sum it, or use vjp or "
+                                        "jacrev"));
+    }
+    Tensors results = vjp.pullback({OnesLike(vjp.outputs[0])});
+    if (with_value) results.push_back(vjp.outputs[0]);
+    if (options.has_aux) results.push_back(vjp.aux);
+    return results;
+  };
+}
+
+void RefuseIndependent(size_t output, const std::string& tag) {
+  ThrowFailedPrecondition(absl::StrCat(
+      "[", tag, "] strict: output ", output,
+      " does not depend on the differentiated inputs; drop it, or switch strict off to get zeros"));
 }
 
 }  // namespace
 
 VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& options) {
-  CheckDefined(inputs, "vjp");
-  const std::vector<size_t> argnums = ResolveArgnums(options, inputs, "vjp");
-  Level level(LevelKind::kGrad);
-  auto state = std::make_shared<PullbackState>();
-  state->tape = level.tape;
-  Tensors wrapped = inputs;
-  for (size_t argnum : argnums) {
-    const int64_t slot = level.tape->NewSlot();
-    wrapped[argnum] = WrapGrad(level, inputs[argnum], slot);
-    state->input_slots.push_back(slot);
-    state->inputs.push_back(SpecOf(inputs[argnum]));
-  }
+  Recording recording = Record(f, inputs, options, "vjp");
   VjpResult result;
-  {
-    LevelScope live(level);
-    result.outputs = f(wrapped);
-  }
-  for (Tensor& output : result.outputs) {
-    const bool ours = IsWrapperOf(output, level);
-    const int64_t slot = ours ? output.impl()->slot : -1;
-    if (ours) output = output.impl()->inner;
-    if (!IsFloating(output.dtype())) continue;
-    state->output_slots.push_back(slot);
-    state->outputs.push_back(SpecOf(output));
-  }
-  result.pullback = [state = std::move(state)](const Tensors& cotangents) {
-    return RunPullback(*state, cotangents);
+  result.outputs = std::move(recording.outputs);
+  result.aux = std::move(recording.aux);
+  result.pullback = [record = std::move(recording.record)](const Tensors& cotangents) {
+    CheckMatches(cotangents, record->outputs, "vjp", "cotangent", "floating output");
+    Tensors gradients =
+        record->tape->Backward(record->output_slots, cotangents, record->input_slots);
+    MaterializeZeros(record->inputs, gradients);
+    return gradients;
   };
   return result;
 }
 
 TensorFn Grad(TensorFn f, DiffOptions options) {
-  return [f = std::move(f), options = std::move(options)](const Tensors& inputs) {
-    VjpResult vjp = Vjp(f, inputs, options);
-    if (vjp.outputs.size() != 1 || vjp.outputs[0].rank() != 0 ||
-        !IsFloating(vjp.outputs[0].dtype())) {
-      std::string came = absl::StrCat(vjp.outputs.size(), " outputs");
-      if (vjp.outputs.size() == 1) came = Describe(SpecOf(vjp.outputs[0]));
-      ThrowInvalidArgument(
-          absl::StrCat("[grad] the function returned ", came,
-                       "; expected one 0-d floating output: sum it, or use vjp or jacrev"));
-    }
-    return vjp.pullback({OnesLike(vjp.outputs[0])});
+  return GradLike(std::move(f), std::move(options), false);
+}
+
+TensorFn GradAndValue(TensorFn f, DiffOptions options) {
+  return GradLike(std::move(f), std::move(options), true);
+}
+
+LinearizeResult Linearize(const TensorFn& f, const Tensors& inputs, const DiffOptions& options) {
+  Recording recording = Record(f, inputs, options, "linearize");
+  recording.record->tape->ServeForward();
+  LinearizeResult result;
+  result.outputs = std::move(recording.outputs);
+  result.aux = std::move(recording.aux);
+  result.pushforward = [record = std::move(recording.record)](const Tensors& tangents) {
+    CheckMatches(tangents, record->inputs, "linearize", "tangent", "primal");
+    Tensors results = record->tape->Forward(record->input_slots, tangents, record->output_slots);
+    MaterializeZeros(record->outputs, results);
+    return results;
   };
+  return result;
 }
 
 JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
               const DiffOptions& options) {
   CheckDefined(inputs, "jvp");
-  const std::vector<size_t> argnums = ResolveArgnums(options, inputs, "jvp");
+  const std::vector<size_t> argnums = ResolveArgnums(options.argnums, inputs, "jvp");
   std::vector<TensorSpec> specs;
   for (size_t argnum : argnums) specs.push_back(SpecOf(inputs[argnum]));
   CheckMatches(tangents, specs, "jvp", "tangent", "primal");
   Level level(LevelKind::kJvp);
   Tensors wrapped = inputs;
   for (size_t i = 0; i < argnums.size(); ++i) {
-    wrapped[argnums[i]] = WrapJvp(level, inputs[argnums[i]], tangents[i]);
+    // strict has to tell a zero tangent from none.
+    const bool zeros = options.strict && !tangents[i].defined();
+    wrapped[argnums[i]] =
+        WrapJvp(level, inputs[argnums[i]], zeros ? ZerosOf(specs[i]) : tangents[i]);
   }
   JvpResult result;
   {
     LevelScope live(level);
     result.outputs = f(wrapped);
   }
-  for (Tensor& output : result.outputs) {
+  CheckDefined(result.outputs, "jvp", "output");
+  result.aux = TakeAux(level, options, result.outputs, "jvp");
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    Tensor& output = result.outputs[i];
     Tensor tangent;
     if (IsWrapperOf(output, level)) {
       tangent = output.impl()->tangent;
-      output = output.impl()->inner;
+      output = ValueOf(output, "jvp");
     }
     if (!IsFloating(output.dtype())) continue;
+    if (options.strict && !tangent.defined()) RefuseIndependent(i, "jvp");
     result.tangents.push_back(tangent.defined() ? tangent : ZerosOf(SpecOf(output)));
   }
   return result;

@@ -34,31 +34,52 @@ struct VmapOptions {
 struct DiffOptions {
   // Which inputs are differentiated; negative wraps; absent = all floating inputs. Out of range,
   // empty, repeated or integer inputs: invalid_argument.
-  std::optional<std::vector<int64_t>> argnums;
+  std::optional<std::vector<int64_t>> argnums = std::nullopt;
+  // The last output is auxiliary: handed back as it is, neither differentiated nor checked.
+  bool has_aux = false;
+  // jvp, jacfwd: an output that does not depend on the differentiated inputs is refused
+  // (failed_precondition) instead of having zero tangents.
+  bool strict = false;
 };
 
 // f mapped over a batch axis. Inputs [.., B at in_dim, ..] -> outputs [.., B at out_dim, ..].
 TensorFn Vmap(TensorFn f, VmapOptions options = {});
 
 // Gradients, in argnum order, of a function with one 0-d floating output (invalid_argument
-// otherwise: use Vjp).
+// otherwise: use Vjp or JacRev); with has_aux then the auxiliary output.
 TensorFn Grad(TensorFn f, DiffOptions options = {});
+// The same with the function's value: gradients, value, and with has_aux the auxiliary output.
+TensorFn GradAndValue(TensorFn f, DiffOptions options = {});
 
 struct VjpResult {
   Tensors outputs;
   // One cotangent per floating output (undefined = zeros) -> one gradient per argnum. May be called
-  // several times, after the level has ended, and under other transforms.
+  // several times, after the level has ended, in another thread, and under other transforms.
   TensorFn pullback;
+  Tensor aux = Tensor();  // with has_aux
 };
+// A function without any floating output: invalid_argument.
 VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& options = {});
 
 struct JvpResult {
   Tensors outputs;
-  Tensors tangents;  // one per floating output: zeros where it does not depend on the inputs
+  Tensors tangents;       // one per floating output: zeros where it does not depend on the inputs
+  Tensor aux = Tensor();  // with has_aux
 };
 // `tangents`: one per argnum, same shape and dtype as the primal (undefined = zeros).
 JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
               const DiffOptions& options = {});
+
+struct LinearizeResult {
+  Tensors outputs;
+  // Tangents, one per argnum (undefined = zeros) -> one per floating output: what Jvp gives at the
+  // same point, without running f again.
+  TensorFn pushforward;
+  Tensor aux = Tensor();  // with has_aux
+};
+// f runs once; its jvp rules run at each call of the pushforward.
+LinearizeResult Linearize(const TensorFn& f, const Tensors& inputs,
+                          const DiffOptions& options = {});
 
 // How often a loop over slots stood in for a missing batching rule, in this thread.
 int64_t VmapFallbackCount();

@@ -1,4 +1,6 @@
-// In-place operations: x is written, marked dirty and returned: exp_, add_, mul_.
+// In-place operations, a row each: x is written, marked dirty and returned.
+//
+//   AddInPlace(buffer, x);   // buffer += x; the handle `buffer` has the derivative from now on
 #include <absl/strings/str_cat.h>
 
 #include <cmath>
@@ -52,31 +54,45 @@ class InPlaceFunction : public Function {
   }
 };
 
-class ExpInPlaceFunction : public InPlaceFunction {
+// x = f(x); the derivative is a formula in the new value alone, for the old one is gone.
+struct UnaryInPlaceRow {
+  const char* name;
+  Tensor (*op)(const Tensor& x);
+  Tensor (*derivative)(const Tensor& y);
+};
+
+class UnaryInPlaceFunction : public InPlaceFunction {
  public:
-  std::string name() const override { return "exp_"; }
+  explicit UnaryInPlaceFunction(const UnaryInPlaceRow& row) : row_(row) {}
+  std::string name() const override { return row_.name; }
   Tensors Forward(TensorSpan in) const override {
-    if (!IsFloating(in[0].dtype())) {
+    const Array& x = in[0].array();
+    if (!IsFloating(x.dtype())) {
       ThrowInvalidArgument(
-          absl::StrCat("[exp_] x is ", DTypeName(in[0].dtype()), "; expected a floating dtype"));
+          absl::StrCat("[", name(), "] x is ", DTypeName(x.dtype()), "; expected f32 or f64"));
     }
-    Overwrite(in[0].array(), Exp(Tensor::FromArray(in[0].array())).array(), name());
+    Overwrite(x, row_.op(Tensor::FromArray(x)).array(), name());
     return {in[0]};
   }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
     ctx.MarkDirty(in[0]);
     ctx.Save({out[0]});
   }
-  Tensors Backward(Context& ctx, TensorSpan ct) const override { return {ct[0] * ctx.saved()[0]}; }
+  Tensors Backward(Context& ctx, TensorSpan ct) const override {
+    return {ct[0] * row_.derivative(ctx.saved()[0])};
+  }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    return {tangents[0] * ctx.saved()[0]};
+    return {tangents[0] * row_.derivative(ctx.saved()[0])};
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     return {Call(Ref<const Function>(this), in), {in_dims[0]}};
   }
+
+ private:
+  UnaryInPlaceRow row_;
 };
 
-// x op= y, y broadcast to x's shape.
+// x = x op y, y broadcast to x's shape.
 class BinaryInPlaceFunction : public InPlaceFunction {
  public:
   Tensors Forward(TensorSpan in) const override {
@@ -115,35 +131,61 @@ class BinaryInPlaceFunction : public InPlaceFunction {
   virtual Tensor OutOfPlace(const Tensor& x, const Tensor& y) const = 0;
 };
 
-class AddInPlaceFunction : public BinaryInPlaceFunction {
+// x = a x + b y with a in {0, 1} and b in {1, -1}: nothing is saved, so y may be written later, or
+// be x itself.
+class LinearInPlaceFunction : public BinaryInPlaceFunction {
  public:
-  std::string name() const override { return "add_"; }
-  // Of y only shape and dtype are needed later, so y may be written in place, or be x itself.
+  LinearInPlaceFunction(const char* name, bool keeps_x, double sign)
+      : name_(name), keeps_x_(keeps_x), sign_(sign) {}
+  std::string name() const override { return name_; }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.MarkDirty(in[0]);
     ctx.Set("x", SpecOf(in[0]));
     ctx.Set("y", SpecOf(in[1]));
   }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
-    const TensorSpec& y = ctx.Get<TensorSpec>("y");
-    return {ct[0], ctx.needs_input_grad(1) ? To(SumTo(ct[0], y.shape), y.dtype) : Tensor()};
+    Tensors gradients(2);
+    if (keeps_x_ && ctx.needs_input_grad(0)) gradients[0] = ct[0];
+    if (ctx.needs_input_grad(1)) {
+      const TensorSpec& y = ctx.Get<TensorSpec>("y");
+      gradients[1] = To(SumTo(Signed(ct[0]), y.shape), y.dtype);
+    }
+    return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    if (!tangents[1].defined()) return {tangents[0]};
-    if (tangents[0].defined()) return {tangents[0] + tangents[1]};
+    if (!tangents[1].defined()) return {keeps_x_ ? tangents[0] : Tensor()};
     const TensorSpec& x = ctx.Get<TensorSpec>("x");
-    return {BroadcastTo(To(tangents[1], x.dtype), x.shape)};
+    const Tensor share = BroadcastTo(To(Signed(tangents[1]), x.dtype), x.shape);
+    return {keeps_x_ && tangents[0].defined() ? tangents[0] + share : share};
   }
 
  protected:
-  Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return x + y; }
+  Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override {
+    if (!keeps_x_) return BroadcastTo(To(y, x.dtype()), x.shape());
+    return sign_ > 0 ? x + y : x - y;
+  }
+
+ private:
+  Tensor Signed(const Tensor& t) const { return sign_ > 0 ? t : -t; }
+
+  const char* name_;
+  bool keeps_x_;
+  double sign_;
 };
 
-// x *= y. The third input is a copy of x from before: y's gradient needs it, and x_new / y is no
-// substitute where y is 0.
-class MulInPlaceFunction : public BinaryInPlaceFunction {
+// x = x op y where the derivative needs values. The third input is a copy of x from before: y's
+// gradient needs it, and the new x is no substitute where y is 0.
+struct ScalingInPlaceRow {
+  using Map = Tensor (*)(const Tensor& t, const Tensor& old_x, const Tensor& y);
+  const char* name;
+  Tensor (*op)(const Tensor& x, const Tensor& y);
+  Map by_x, by_y;  // a cotangent of the result, or a tangent of x (y), to that of x (y), or back
+};
+
+class ScalingInPlaceFunction : public BinaryInPlaceFunction {
  public:
-  std::string name() const override { return "mul_"; }
+  explicit ScalingInPlaceFunction(const ScalingInPlaceRow& row) : row_(row) {}
+  std::string name() const override { return row_.name; }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override {
     ctx.MarkDirty(in[0]);
     ctx.Save({in[1], in[2]});
@@ -152,44 +194,85 @@ class MulInPlaceFunction : public BinaryInPlaceFunction {
     const Tensor& y = ctx.saved()[0];
     const Tensor& old_x = ctx.saved()[1];
     Tensors gradients(3);
-    if (ctx.needs_input_grad(0)) gradients[0] = ct[0] * y;
-    if (ctx.needs_input_grad(1)) gradients[1] = To(SumTo(ct[0] * old_x, y.shape()), y.dtype());
+    if (ctx.needs_input_grad(0)) gradients[0] = row_.by_x(ct[0], old_x, y);
+    if (ctx.needs_input_grad(1)) {
+      gradients[1] = To(SumTo(row_.by_y(ct[0], old_x, y), y.shape()), y.dtype());
+    }
     return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
+    const Tensor& y = ctx.saved()[0];
     const Tensor& old_x = ctx.saved()[1];
-    if (!tangents[1].defined())
-      return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] : Tensor()};
-    const Tensor share = old_x * tangents[1];
-    return {tangents[0].defined() ? tangents[0] * ctx.saved()[0] + share : share};
+    Tensor total;
+    if (tangents[0].defined()) total = row_.by_x(tangents[0], old_x, y);
+    if (tangents[1].defined()) {
+      const Tensor share = row_.by_y(tangents[1], old_x, y);
+      total = total.defined() ? total + share : share;
+    }
+    return {total};
   }
 
  protected:
-  Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return x * y; }
+  Tensor OutOfPlace(const Tensor& x, const Tensor& y) const override { return row_.op(x, y); }
+
+ private:
+  ScalingInPlaceRow row_;
 };
 
-const Storage* StorageOf(const Tensor& tensor) {
-  const TensorImpl* at = tensor.impl();
-  while (at->kind != TensorKind::kPlain) at = at->inner.impl();
-  return at->array.storage().get();
+bool SharesMemory(const Tensor& x, const Tensor& y) { return &StorageOf(x) == &StorageOf(y); }
+
+// The values from before are saved, with their history, for a second derivative goes through them:
+// x's, and those of an operand that looks into x's memory.
+Tensor CallScaling(const Ref<const Function>& function, const Tensor& x, const Tensor& y) {
+  const Tensor old_x = Clone(x);
+  return Call(function, {x, SharesMemory(x, y) ? Clone(y) : y, old_x})[0];
 }
 
 }  // namespace
 
-Tensor ExpInPlace(const Tensor& x) {
-  static const Ref<const Function> function = MakeRef<ExpInPlaceFunction>();
-  return Call(function, {x})[0];
-}
-Tensor AddInPlace(const Tensor& x, const Tensor& y) {
-  static const Ref<const Function> function = MakeRef<AddInPlaceFunction>();
-  return Call(function, {x, y})[0];
-}
-Tensor MulInPlace(const Tensor& x, const Tensor& y) {
-  static const Ref<const Function> function = MakeRef<MulInPlaceFunction>();
-  const Tensor old_x = Clone(x);
-  if (y.is(x)) return Call(function, {x, old_x, old_x})[0];
-  // A view of x is overwritten together with x, and its old value is wanted later.
-  return Call(function, {x, StorageOf(y) == StorageOf(x) ? Clone(y) : y, old_x})[0];
-}
+#define PEELCHECK_UNARY_IN_PLACE(Name, name, op, derivative)                              \
+  Tensor Name(const Tensor& input) {                                                      \
+    static const Ref<const Function> function = MakeRef<UnaryInPlaceFunction>(            \
+        UnaryInPlaceRow{name, op, [](const Tensor& y) -> Tensor { return derivative; }}); \
+    return Call(function, {input})[0];                                                    \
+  }
+#define PEELCHECK_SCALING_IN_PLACE(Name, name, op, by_x, by_y)                    \
+  Tensor Name(const Tensor& x, const Tensor& y) {                                 \
+    static const Ref<const Function> function = MakeRef<ScalingInPlaceFunction>(  \
+        ScalingInPlaceRow{name, op,                                               \
+                          [](const Tensor& t, const Tensor& u, const Tensor& v) { \
+                            return (void)u, (void)v, Tensor(by_x);                \
+                          },                                                      \
+                          [](const Tensor& t, const Tensor& u, const Tensor& v) { \
+                            return (void)u, (void)v, Tensor(by_y);                \
+                          }});                                                    \
+    return CallScaling(function, x, y);                                           \
+  }
+#define PEELCHECK_LINEAR_IN_PLACE(Name, name, keeps_x, sign) \
+  Tensor Name(const Tensor& x, const Tensor& y) {            \
+    static const Ref<const Function> function =              \
+        MakeRef<LinearInPlaceFunction>(name, keeps_x, sign); \
+    return Call(function, {x, y})[0];                        \
+  }
+
+// clang-format off
+PEELCHECK_UNARY_IN_PLACE(NegInPlace,        "neg_",        Neg,        Full({}, -1.0, y.dtype()))
+PEELCHECK_UNARY_IN_PLACE(ExpInPlace,        "exp_",        Exp,        y)
+PEELCHECK_UNARY_IN_PLACE(SqrtInPlace,       "sqrt_",       Sqrt,       Reciprocal(y) * 0.5)
+PEELCHECK_UNARY_IN_PLACE(ReciprocalInPlace, "reciprocal_", Reciprocal, -(y * y))
+PEELCHECK_UNARY_IN_PLACE(TanhInPlace,       "tanh_",       Tanh,       1.0 - y * y)
+PEELCHECK_UNARY_IN_PLACE(SigmoidInPlace,    "sigmoid_",    Sigmoid,    y * (1.0 - y))
+PEELCHECK_UNARY_IN_PLACE(ReluInPlace,       "relu_",       Relu,       To(Gt(y, Full({}, 0.0, y.dtype())), y.dtype()))
+PEELCHECK_LINEAR_IN_PLACE(AddInPlace,       "add_",  true,  1.0)
+PEELCHECK_LINEAR_IN_PLACE(SubInPlace,       "sub_",  true,  -1.0)
+PEELCHECK_LINEAR_IN_PLACE(CopyInPlace,      "copy_", false, 1.0)
+// u = x before, v = y.
+PEELCHECK_SCALING_IN_PLACE(MulInPlace,      "mul_",  Mul, t * v, t * u)
+PEELCHECK_SCALING_IN_PLACE(DivInPlace,      "div_",  Div, t / v, -(t * u) / (v * v))
+// clang-format on
+
+#undef PEELCHECK_UNARY_IN_PLACE
+#undef PEELCHECK_SCALING_IN_PLACE
+#undef PEELCHECK_LINEAR_IN_PLACE
 
 }  // namespace peelcheck
