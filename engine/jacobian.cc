@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "engine/argnums.h"
+#include "engine/map_over.h"
 #include "engine/ops.h"
 
 namespace peelcheck {
@@ -21,7 +22,7 @@ Tensor StandardBasis(const Tensor& like) {
 // The linear map over the standard basis of argument `which` of those like `likes`, the others
 // zero. `out_dim`: where the basis axis goes in each result.
 Tensors MapOverBasis(const TensorFn& linear, const Tensors& likes, size_t which, int64_t out_dim,
-                     int64_t chunk_size) {
+                     const std::optional<int64_t>& chunk_size) {
   const TensorFn one = [&](const Tensors& direction) {
     Tensors arguments(likes.size());
     arguments[which] = direction[0];
@@ -43,10 +44,7 @@ Tensor SplitAxis(const Tensor& x, bool front, const Shape& shape) {
 }
 
 DiffOptions ToDiffOptions(const JacobianOptions& options, const std::string& tag) {
-  if (options.chunk_size < 0) {
-    ThrowInvalidArgument(absl::StrCat("[", tag, "] chunk_size=", options.chunk_size,
-                                      "; expected 1 or more, or 0 for no chunks"));
-  }
+  CheckChunkSize(options.chunk_size, tag);
   return {.argnums = options.argnums, .has_aux = options.has_aux, .strict = options.strict};
 }
 

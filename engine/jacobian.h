@@ -15,9 +15,9 @@ struct JacobianOptions {
   std::optional<std::vector<int64_t>> argnums = std::nullopt;
   bool has_aux = false;
   bool strict = false;  // jacfwd
-  // Rows (jacrev) or columns (jacfwd) at once; 0 = all. Memory against time; negative:
+  // Rows (jacrev) or columns (jacfwd) at once: memory against time. Absent = all; less than 1:
   // invalid_argument.
-  int64_t chunk_size = 0;
+  std::optional<int64_t> chunk_size = std::nullopt;
 };
 
 // Jacobians by reverse mode: vmap of the pullback over the standard basis of each output. One per

@@ -106,9 +106,10 @@ Tensors MapAtOnce(const TensorFn& f, const VmapOptions& options, const Tensors& 
 Tensors MapInChunks(const TensorFn& f, const VmapOptions& options, const Tensors& inputs,
                     const std::vector<BatchDim>& dims, int64_t batch_size,
                     const MapLayout& layout) {
+  const int64_t chunk_size = *options.chunk_size;
   std::vector<Tensors> pieces;
-  for (int64_t start = 0; start < batch_size; start += options.chunk_size) {
-    const int64_t length = std::min(options.chunk_size, batch_size - start);
+  for (int64_t start = 0; start < batch_size; start += chunk_size) {
+    const int64_t length = std::min(chunk_size, batch_size - start);
     Tensors chunk;
     for (size_t i = 0; i < inputs.size(); ++i) {
       chunk.push_back(dims[i].has_value() ? Narrow(inputs[i], *dims[i], start, length) : inputs[i]);
@@ -127,15 +128,18 @@ Tensors MapInChunks(const TensorFn& f, const VmapOptions& options, const Tensors
 
 }  // namespace
 
+void CheckChunkSize(const std::optional<int64_t>& chunk_size, const std::string& tag) {
+  if (chunk_size.value_or(1) >= 1) return;
+  ThrowInvalidArgument(absl::StrCat("[", tag, "] chunk_size=", *chunk_size,
+                                    "; expected 1 or more, or none for all at once"));
+}
+
 Tensors MapOver(const TensorFn& f, const Tensors& inputs, std::vector<BatchDim> in_dims,
                 const MapLayout& layout, const VmapOptions& options) {
-  if (options.chunk_size < 0) {
-    ThrowInvalidArgument(absl::StrCat("[vmap] chunk_size=", options.chunk_size,
-                                      "; expected 1 or more, or 0 for no chunks"));
-  }
+  CheckChunkSize(options.chunk_size, "vmap");
   WrapInDims(inputs, in_dims, layout);
   const int64_t batch_size = BatchSize(inputs, in_dims, layout);
-  if (options.chunk_size == 0 || batch_size <= options.chunk_size) {
+  if (batch_size <= options.chunk_size.value_or(batch_size)) {
     return MapAtOnce(f, options, inputs, in_dims, batch_size, layout);
   }
   return MapInChunks(f, options, inputs, in_dims, batch_size, layout);

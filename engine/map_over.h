@@ -24,4 +24,7 @@ class MapLayout {
 Tensors MapOver(const TensorFn& f, const Tensors& inputs, std::vector<BatchDim> in_dims,
                 const MapLayout& layout, const VmapOptions& options);
 
+// invalid_argument for less than 1.
+void CheckChunkSize(const std::optional<int64_t>& chunk_size, const std::string& tag);
+
 }  // namespace peelcheck

@@ -23,25 +23,23 @@ void VisitChildren(const Node& tree, const std::string& path, Visit visit) {
   }
 }
 
-void Flatten(const BasicTree<TreeLeaf>& tree, const std::string& path,
-             std::vector<NamedLeaf>* leaves) {
+void Flatten(const Tree& tree, const std::string& path, std::vector<NamedLeaf>* leaves) {
   if (tree.is_leaf()) leaves->push_back({path, tree.leaf()});
   VisitChildren(tree, path,
                 [&](const auto& child, const std::string& at) { Flatten(child, at, leaves); });
 }
 
 // The structure of `like` with the leaves taken in order.
-BasicTree<TreeLeaf> Unflatten(const BasicTree<TreeLeaf>& like,
-                              const std::function<TreeLeaf()>& next) {
+Tree Unflatten(const Tree& like, const std::function<TreeLeaf()>& next) {
   if (like.is_leaf()) return next();
   if (like.is_list()) {
-    BasicTree<TreeLeaf>::ListNode children;
+    Tree::ListNode children;
     for (const auto& child : like.list()) children.push_back(Unflatten(child, next));
-    return BasicTree<TreeLeaf>::List(std::move(children));
+    return Tree::List(std::move(children));
   }
-  BasicTree<TreeLeaf>::DictNode children;
+  Tree::DictNode children;
   for (const auto& [key, child] : like.dict()) children.emplace(key, Unflatten(child, next));
-  return BasicTree<TreeLeaf>::Dict(std::move(children));
+  return Tree::Dict(std::move(children));
 }
 
 template <typename Node>
@@ -55,8 +53,8 @@ std::string Describe(const Node& tree) {
 }
 
 // One dim per leaf of `tree`, in order: those of the prefix, each repeated for all below it.
-void SpreadDims(const BasicTree<BatchDim>& prefix, const BasicTree<TreeLeaf>& tree,
-                const std::string& path, const char* what, std::vector<BatchDim>* dims) {
+void SpreadDims(const DimTree& prefix, const Tree& tree, const std::string& path, const char* what,
+                std::vector<BatchDim>* dims) {
   if (prefix.is_leaf()) {
     std::vector<NamedLeaf> below;
     Flatten(tree, path, &below);
@@ -159,13 +157,13 @@ class TreeLayout : public MapLayout {
 
 }  // namespace
 
-const Tensor& Tree::tensor() const {
-  if (!is_leaf() || !leaf().is_tensor()) {
+const Tensor& TensorOf(const Tree& tree) {
+  if (!tree.is_leaf() || !tree.leaf().is_tensor()) {
     ThrowInvalidArgument(absl::StrCat("[tree] a tensor was asked of ",
-                                      is_leaf() ? "a value that is none" : Describe(*this),
+                                      tree.is_leaf() ? "a value that is none" : Describe(tree),
                                       "; look at is_leaf() and leaf() first"));
   }
-  return leaf().tensor();
+  return tree.leaf().tensor();
 }
 
 TreeFn VmapTree(TreeFn f, TreeVmapOptions options) {

@@ -1,8 +1,8 @@
 // engine/pytree.h: nested lists and dicts of tensors, as arguments and results of a mapped
 // function.
 //
-//   Tree batch = Tree::List({xs, Tree::Dict({{"scale", scales}, {"name", Tree::Value("run 1")}})});
-//   Tree out = VmapTree(f, {.in_dims = DimTree::List({0, DimTree::None()})})(batch);
+//   Tree batch = Tree::List({xs, Tree::Dict({{"scale", scales}, {"name", ValueLeaf(1)}})});
+//   Tree out = VmapTree(f, {.in_dims = DimTree::List({0, std::nullopt})})(batch);
 //
 // A tree of dims is a prefix of a tree of arguments: a leaf of the prefix stands for all that is
 // below it.
@@ -30,6 +30,7 @@ class BasicTree {
   requires(std::is_convertible_v<L, Leaf> && !std::is_same_v<std::decay_t<L>, BasicTree>)
       BasicTree(L&& leaf)
       : node_(Leaf(std::forward<L>(leaf))) {}  // NOLINT(google-explicit-constructor)
+  // A tree of trees:
   static BasicTree List(ListNode children) { return BasicTree(Node(std::move(children))); }
   static BasicTree Dict(DictNode children) { return BasicTree(Node(std::move(children))); }
 
@@ -43,7 +44,7 @@ class BasicTree {
   const BasicTree& operator[](size_t index) const { return list().at(index); }
   const BasicTree& operator[](const std::string& key) const { return dict().at(key); }
 
- protected:
+ private:
   using Node = std::variant<Leaf, ListNode, DictNode>;
   explicit BasicTree(Node node) : node_(std::move(node)) {}
   Node node_;
@@ -67,22 +68,13 @@ class TreeLeaf {
   std::any value_;
 };
 
-class Tree : public BasicTree<TreeLeaf> {
- public:
-  using BasicTree::BasicTree;
-  Tree(BasicTree tree) : BasicTree(std::move(tree)) {}  // NOLINT(google-explicit-constructor)
-  static Tree Value(std::any value) { return Tree(TreeLeaf::Value(std::move(value))); }
-  // Of a leaf that is a tensor; invalid_argument otherwise.
-  const Tensor& tensor() const;
-};
+using Tree = BasicTree<TreeLeaf>;
+using DimTree = BasicTree<BatchDim>;
 
-class DimTree : public BasicTree<BatchDim> {
- public:
-  using BasicTree::BasicTree;
-  DimTree(BasicTree tree) : BasicTree(std::move(tree)) {}  // NOLINT(google-explicit-constructor)
-  DimTree(int dim) : BasicTree(BatchDim(dim)) {}           // NOLINT(google-explicit-constructor)
-  static DimTree None() { return DimTree(BatchDim()); }
-};
+// A leaf that is no tensor.
+inline Tree ValueLeaf(std::any value) { return TreeLeaf::Value(std::move(value)); }
+// The tensor of a leaf; invalid_argument for anything else.
+const Tensor& TensorOf(const Tree& tree);
 
 using TreeFn = std::function<Tree(const Tree&)>;
 
@@ -92,7 +84,7 @@ struct TreeVmapOptions {
   // As in VmapOptions.
   Randomness randomness = Randomness::kError;
   bool fallback_is_error = false;
-  int64_t chunk_size = 0;
+  std::optional<int64_t> chunk_size = std::nullopt;
 };
 
 // f mapped over the tensors of a tree: what Vmap is for flat lists. Values that are no tensors need

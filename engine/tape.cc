@@ -2,6 +2,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
@@ -22,6 +24,12 @@ Tensors TakeCotangents(const TapeRecord& record, std::vector<Tensor>& by_slot) {
     any = any || cotangents.back().defined();
   }
   return any ? cotangents : Tensors();
+}
+
+// False: all outputs are integers, or marked as not differentiable; there may be no rule then.
+bool HasDerivative(const TapeRecord& record) {
+  return std::any_of(record.output_slots.begin(), record.output_slots.end(),
+                     [](int64_t slot) { return slot >= 0; });
 }
 
 void RefuseSecondDerivative(const TapeRecord& record, const Tensors& cotangents) {
@@ -79,6 +87,7 @@ Tensors Tape::Forward(std::span<const int64_t> input_slots, TensorSpan tangents,
     by_slot[static_cast<size_t>(input_slots[i])] = tangents[i];
   }
   for (const TapeRecord& record : records_) {
+    if (!HasDerivative(record)) continue;
     Tensors incoming;
     bool any = false;
     for (const int64_t slot : record.input_slots) {

@@ -4,8 +4,9 @@
 //   std::string text;
 //   { TraceScope trace(&text); Vmap(f)({xs}); }   // to a string, this thread's calls only
 //
-// A line per call and level: the level that takes the call, the inputs as that level sees them. Under
-// it, indented, what it lowers to. Levels are numbered by their depth: vmap#1 is the outermost.
+// A line per call and level: the level that takes the call, the inputs as that level sees them.
+// Under it, indented, what it lowers to. Levels are numbered by their depth: vmap#1 is the
+// outermost.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,8 @@ class TraceScope {
   std::string* previous_;
 };
 
-// -- for the engine: what is traced ----------------------------------------------------------------
+// -- for the engine: what is traced
+// ----------------------------------------------------------------
 
 // How many traces there are in the process: the only cost where there are none.
 extern std::atomic<int> active_traces;

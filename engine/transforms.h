@@ -27,8 +27,8 @@ struct VmapOptions {
   std::vector<BatchDim> out_dims = {0};
   Randomness randomness = Randomness::kError;
   bool fallback_is_error = false;
-  // Mapped in ceil(B / chunk_size) pieces; 0 = all at once.
-  int64_t chunk_size = 0;
+  // Mapped in ceil(B / chunk_size) pieces, the last one smaller; absent = all at once.
+  std::optional<int64_t> chunk_size = std::nullopt;
 };
 
 struct DiffOptions {

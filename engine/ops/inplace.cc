@@ -13,7 +13,7 @@
 namespace peelcheck {
 namespace {
 
-// Copies `values` over x's elements, whatever x's strides are.
+// Copies `values` over x's elements, whatever the strides of either are.
 void Overwrite(const Array& target, const Array& values, const std::string& tag) {
   // Also: the strides of an empty array are 0 without anything being expanded.
   if (target.size() == 0) return;
@@ -24,11 +24,13 @@ void Overwrite(const Array& target, const Array& values, const std::string& tag)
                        ", so several elements share one place; clone it first"));
     }
   }
+  // A copy where reading would meet what is already written.
+  const Array from = values.storage() == target.storage() ? values.Copy() : values.Contiguous();
   Array writable = target;
   VisitDType(target.dtype(), [&](auto tag_value) {
     using V = decltype(tag_value);
     V* out = writable.mutable_data<V>();
-    const V* in = values.data<V>();
+    const V* in = from.data<V>();
     ForEachRun(LoopAxes<1>(target.shape(), {&target}),
                [&](int64_t n, const auto& offset, const auto& step) {
                  for (int64_t i = 0; i < n; ++i) out[offset[0] + i * step[0]] = in[i];
