@@ -31,7 +31,10 @@ if(PEELCHECK_SANITIZE)
 endif()
 
 # __FILE__ without the folder of the checkout: reports and tests name files from the repository's root.
-add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+# Compiler caches may rewrite the absolute path to a relative one.
+file(RELATIVE_PATH source_from_build ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+string(REGEX REPLACE "/$" "" source_from_build "${source_from_build}")
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}/=)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
