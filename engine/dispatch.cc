@@ -19,6 +19,7 @@ Tensors CallAtLevel(Level& level, const Ref<const Function>& function, TensorSpa
   switch (level.kind) {
     case LevelKind::kGrad: return CallAtGrad(level, function, inputs);
     case LevelKind::kJvp: return CallAtJvp(level, function, inputs);
+    case LevelKind::kFunctionalize: return CallAtFunctionalize(level, function, inputs);
     case LevelKind::kVmap: break;
   }
   return CallAtVmap(level, function, inputs);

@@ -137,6 +137,12 @@ class Function : public RefCounted {
   // Built-in operations take undefined tangents and cotangents as they are; zeros need not be made
   // for them.
   virtual bool handles_undefined() const { return false; }
+  // Whether the engine knows what it writes: nothing, or what NewValue says. Functionalize refuses
+  // any other function.
+  virtual bool built_in() const { return handles_undefined(); }
+  // In-place operations: what input 0 is overwritten with, computed without writing; otherwise
+  // undefined.
+  virtual Tensor NewValue(TensorSpan inputs) const;
 };
 
 // The one dispatch point: sends the call through the live levels. Inputs may be wrappers of any

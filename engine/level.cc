@@ -34,6 +34,7 @@ const char* LevelKindName(LevelKind kind) {
     case LevelKind::kVmap: return "vmap";
     case LevelKind::kGrad: return "grad";
     case LevelKind::kJvp: return "jvp";
+    case LevelKind::kFunctionalize: return "functionalize";
   }
   return "?";
 }
@@ -139,11 +140,17 @@ void RefuseUntrackedAlias(const Tensor& tensor, const Function& function) {
        at = at->inner.impl()) {
     if (at->level_id == tracked) return;
   }
-  ThrowFailedPrecondition(absl::StrCat(
-      "[", function.name(), "] an input shares memory with a tensor into which ",
-      LevelKindName(level->kind),
-      " wrote a differentiated value in place (through a view): the derivative would be lost; use "
-      "the tensor that was written, or an out-of-place operation"));
+  ThrowFailedPrecondition(absl::StrCat("[", function.name(),
+                                       "] an input shares memory with a tensor into which ",
+                                       LevelKindName(level->kind),
+                                       " wrote in place (through a view), and does not know of it: "
+                                       "the result would be wrong; use the "
+                                       "tensor that was written, or an out-of-place operation"));
+}
+
+Tensor WrapFunctional(const Level& level, const Tensor& inner) {
+  Ref<TensorImpl> impl;
+  return Wrap(TensorKind::kFunctional, level, inner, impl);
 }
 
 void ThrowEscapedBatched(const std::string& tag) {

@@ -19,7 +19,7 @@
 
 namespace peelcheck {
 
-enum class LevelKind : uint8_t { kVmap, kGrad, kJvp };
+enum class LevelKind : uint8_t { kVmap, kGrad, kJvp, kFunctionalize };
 const char* LevelKindName(LevelKind kind);
 
 struct Level {
@@ -66,7 +66,7 @@ class LowerScope {
   Level* previous_;
 };
 
-enum class TensorKind : uint8_t { kPlain, kBatched, kGrad, kJvp };
+enum class TensorKind : uint8_t { kPlain, kBatched, kGrad, kJvp, kFunctional };
 
 // Fields are used by the kinds that their comments name.
 struct TensorImpl : RefCounted {
@@ -93,6 +93,7 @@ inline Storage& StorageOf(const Tensor& tensor) {
 Tensor WrapBatched(const Level& level, const Tensor& inner, int64_t batch_dim);
 Tensor WrapGrad(const Level& level, const Tensor& inner, int64_t slot);
 Tensor WrapJvp(const Level& level, const Tensor& inner, const Tensor& tangent);
+Tensor WrapFunctional(const Level& level, const Tensor& inner);
 
 // Whether `tensor` is a wrapper that `level` owns.
 inline bool IsWrapperOf(const Tensor& tensor, const Level& level) {
@@ -124,5 +125,6 @@ void RefuseUntrackedAlias(const Tensor& tensor, const Function& function);
 Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan inputs);
 Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan inputs);
 Tensors CallAtVmap(Level& level, const Ref<const Function>& function, TensorSpan inputs);
+Tensors CallAtFunctionalize(Level& level, const Ref<const Function>& function, TensorSpan inputs);
 
 }  // namespace peelcheck

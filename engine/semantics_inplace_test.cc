@@ -192,9 +192,9 @@ TEST(semantics_inplace, B82BaseOfAWrittenViewIsRefusedNotSilentlyConstant) {
   };
   const Tensor x = F64({3}, {1, 2, 3});
   ExpectThrows([&] { Grad(through_base)({x}); }, ErrorClass::kFailedPrecondition,
-               "shares memory with a tensor into which grad wrote");
+               "shares memory with a tensor into which grad wrote in place");
   ExpectThrows([&] { Jvp(through_base, {x}, {x}); }, ErrorClass::kFailedPrecondition,
-               "shares memory with a tensor into which jvp wrote");
+               "shares memory with a tensor into which jvp wrote in place");
   EXPECT_EQ(Values(Grad(through_view)({x})[0]), (std::vector<double>{2, 4, 6}));
 }
 
@@ -284,6 +284,62 @@ TEST(semantics_inplace, B88GatherUnderVmapGradIsNotMultipliedByTheBatch) {
   };
   const Tensor came = Vmap(Grad(f))({Ramp({4, 3})})[0];
   for (int64_t i = 0; i < 4; ++i) ExpectNear(Select(came, 0, i), F64({3}, {1, 0, 2}));
+}
+
+// The same results, nothing written before the end, inputs updated as by f itself; under grad, jvp
+// and vmap.
+TEST(semantics_inplace, FunctionalizeEqualsTheFunctionAndUpdatesItsInputs) {
+  const TensorFn f = [](const Tensors& in) -> Tensors {
+    const Tensor buffer = Full({3}, 1.0, DType::kF64);
+    AddInPlace(buffer, in[0]);
+    MulInPlace(buffer, in[1]);
+    ExpInPlace(in[1]);
+    return {Sum(buffer * in[1]), buffer};
+  };
+  const auto inputs = [] { return Tensors{F64({3}, {1, 2, 3}), F64({3}, {0.5, 0.25, 1})}; };
+  const Tensors direct = inputs(), functional = inputs();
+  const Tensors expected = f(direct), came = Functionalize(f)(functional);
+  for (size_t i = 0; i < 2; ++i) ExpectNear(came[i], expected[i]);
+  ExpectNear(functional[1], direct[1]);  // exp of what came in
+  const TensorFn total = Functionalize([](const Tensors& in) -> Tensors {
+    const Tensor buffer = Full({3}, 1.0, DType::kF64);
+    AddInPlace(buffer, in[0]);
+    return {Sum(MulInPlace(buffer, Exp(in[1])))};
+  });
+  const TensorFn twin = [](const Tensors& in) -> Tensors {
+    return {Sum((in[0] + 1.0) * Exp(in[1]))};
+  };
+  const Tensors a = Grad(total)(inputs()), b = Grad(twin)(inputs());
+  for (size_t i = 0; i < 2; ++i) ExpectNear(a[i], b[i]);
+  ExpectNear(Grad(Functionalize(twin))(inputs())[1], b[1]);
+  const TensorFn square =
+      Functionalize([](const Tensors& in) -> Tensors { return {MulInPlace(Clone(in[0]), in[0])}; });
+  ExpectNear(Vmap(square)({Ramp({4, 3})})[0], Ramp({4, 3}) * Ramp({4, 3}));
+  ExpectNear(Functionalize(Vmap(square))({Ramp({4, 3})})[0], Ramp({4, 3}) * Ramp({4, 3}));
+}
+
+class Opaque : public Function {
+ public:
+  std::string name() const override { return "OpaqueThing"; }
+  Tensors Forward(TensorSpan in) const override { return {in[0] * 2.0}; }
+};
+
+TEST(semantics_inplace, FunctionalizeRefusesCustomFunctionsByNameAndOutdatedViews) {
+  const TensorFn custom = [](const Tensors& in) { return Call(MakeRef<Opaque>(), {in[0]}); };
+  ExpectThrows([&] { Functionalize(custom)({Ramp({3})}); }, ErrorClass::kUnimplemented,
+               "[functionalize] `OpaqueThing` is a custom function");
+  const TensorFn view = [](const Tensors& in) -> Tensors {
+    const Tensor buffer = Clone(in[0]);
+    const Tensor row = Select(buffer, 0, 0);
+    ExpInPlace(buffer);
+    return {Sum(row)};
+  };
+  ExpectThrows(
+      [&] {
+        Functionalize(view)({Ramp({3, 4})});
+      },
+      ErrorClass::kFailedPrecondition,
+      "[functionalize] sum reads a tensor whose memory was written in place");
 }
 
 }  // namespace

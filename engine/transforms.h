@@ -81,6 +81,12 @@ struct LinearizeResult {
 LinearizeResult Linearize(const TensorFn& f, const Tensors& inputs,
                           const DiffOptions& options = {});
 
+// f without its writes: each in-place operation computes a new value for its handle instead, and
+// what f did to its inputs is copied into them when it has returned. Same results as f. Refused: a
+// custom function (unimplemented: the engine cannot know what it writes), and the use of another
+// view of memory that f wrote (failed_precondition).
+TensorFn Functionalize(TensorFn f);
+
 // How often a loop over slots stood in for a missing batching rule, in this thread.
 int64_t VmapFallbackCount();
 

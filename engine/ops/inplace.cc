@@ -46,6 +46,7 @@ class InPlaceFunction : public Function {
   }
   bool has_vmap_rule() const override { return true; }
   bool handles_undefined() const override { return true; }
+  Tensor NewValue(TensorSpan inputs) const override = 0;
 
  protected:
   [[noreturn]] void RefuseUnbatched() const {
@@ -69,12 +70,15 @@ class UnaryInPlaceFunction : public InPlaceFunction {
   std::string name() const override { return row_.name; }
   Tensors Forward(TensorSpan in) const override {
     const Array& x = in[0].array();
-    if (!IsFloating(x.dtype())) {
-      ThrowInvalidArgument(
-          absl::StrCat("[", name(), "] x is ", DTypeName(x.dtype()), "; expected f32 or f64"));
-    }
-    Overwrite(x, row_.op(Tensor::FromArray(x)).array(), name());
+    Overwrite(x, NewValue({{Tensor::FromArray(x)}}).array(), name());
     return {in[0]};
+  }
+  Tensor NewValue(TensorSpan in) const override {
+    if (!IsFloating(in[0].dtype())) {
+      ThrowInvalidArgument(
+          absl::StrCat("[", name(), "] x is ", DTypeName(in[0].dtype()), "; expected f32 or f64"));
+    }
+    return row_.op(in[0]);
   }
   void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
     ctx.MarkDirty(in[0]);
@@ -99,15 +103,20 @@ class BinaryInPlaceFunction : public InPlaceFunction {
  public:
   Tensors Forward(TensorSpan in) const override {
     const Array& x = in[0].array();
-    const Array result = OutOfPlace(Tensor::FromArray(x), Tensor::FromArray(in[1].array())).array();
+    const Tensor y = Tensor::FromArray(in[1].array());
+    Overwrite(x, NewValue({{Tensor::FromArray(x), y}}).array(), name());
+    return {in[0]};
+  }
+  Tensor NewValue(TensorSpan in) const override {
+    const Tensor& x = in[0];
+    Tensor result = OutOfPlace(x, in[1]);
     if (result.shape() != x.shape() || result.dtype() != x.dtype()) {
       ThrowInvalidArgument(absl::StrCat("[", name(), "] the result is ", DTypeName(result.dtype()),
                                         ShapeToString(result.shape()),
                                         " but the tensor written is ", DTypeName(x.dtype()),
                                         ShapeToString(x.shape()), "; use the out-of-place form"));
     }
-    Overwrite(x, result, name());
-    return {in[0]};
+    return result;
   }
   VmapResult Vmap(const VmapInfo&, const BatchDims& in_dims, TensorSpan in) const override {
     if (!in_dims[0].has_value()) RefuseUnbatched();
