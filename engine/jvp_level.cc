@@ -44,11 +44,15 @@ bool HasDifferentiableOutput(const Context& ctx, const Tensors& outputs) {
                      [&](const Tensor& o) { return IsDifferentiable(ctx, o); });
 }
 
-Tensors RunJvp(const Function& function, Context& ctx, const Tensors& primals, Tensors tangents) {
+Tensors RunJvp(const Function& function, Context& ctx, const Tensors& primals,
+               const Tensors& outputs, Tensors tangents) {
+  absl::InlinedVector<TensorSpec, 3> specs;  // of the inputs, then of the outputs
+  for (const Tensor& primal : primals) specs.push_back(SpecOf(primal));
+  for (const Tensor& output : outputs) specs.push_back(SpecOf(output));
+  const std::span<const TensorSpec> all = specs;
+  ContextAccess::SetSpecs(ctx, all.first(primals.size()), all.subspan(primals.size()));
   if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
-    absl::InlinedVector<TensorSpec, 3> specs;
-    for (const Tensor& primal : primals) specs.push_back(SpecOf(primal));
-    MaterializeZeros(specs, tangents);
+    MaterializeZeros(all.first(primals.size()), tangents);
   }
   return function.Jvp(ctx, tangents);
 }
@@ -77,7 +81,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     outputs = Call(function, primals);
     function->SetupContext(ctx, primals, outputs);
     if (any && HasDifferentiableOutput(ctx, outputs)) {
-      output_tangents = RunJvp(*function, ctx, primals, std::move(tangents));
+      output_tangents = RunJvp(*function, ctx, primals, outputs, std::move(tangents));
       CheckCount(*function, "tangents", output_tangents.size(), outputs.size(), "output");
     } else {
       output_tangents.resize(outputs.size());

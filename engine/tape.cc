@@ -47,6 +47,7 @@ Tensors RunBackward(const TapeRecord& record, Tensors cotangents) {
   if (!function.handles_undefined() && ContextAccess::MaterializeGrads(ctx)) {
     MaterializeZeros(record.outputs, cotangents);
   }
+  ContextAccess::SetSpecs(ctx, record.inputs, record.outputs);
   Tensors gradients = function.Backward(ctx, cotangents);
   CheckCount(function, "gradients", gradients.size(), record.input_slots.size(), "input");
   for (size_t i = 0; i < gradients.size(); ++i) {

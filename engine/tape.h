@@ -14,11 +14,6 @@
 
 namespace peelcheck {
 
-struct TensorSpec {
-  DType dtype = DType::kF64;
-  Shape shape;
-};
-
 struct TapeRecord {
   Ref<const Function> function;
   Context context;
