@@ -12,6 +12,12 @@ struct ContextAccess {
   static auto& NeedsInputGrad(Context& ctx) { return ctx.needs_input_grad_; }
   // Whose saved() is asked next: Backward's or Jvp's.
   static void SetForward(Context& ctx, bool forward) { ctx.forward_ = forward; }
+  // For input_spec() and output_spec() of the rule that runs next; they must outlive it.
+  static void SetSpecs(Context& ctx, std::span<const TensorSpec> inputs,
+                       std::span<const TensorSpec> outputs) {
+    ctx.input_specs_ = inputs;
+    ctx.output_specs_ = outputs;
+  }
   static bool MaterializeGrads(const Context& ctx) { return ctx.materialize_grads_; }
   static const Tensors& Dirty(const Context& ctx) { return ctx.dirty_; }
   static const Tensors& NonDifferentiable(const Context& ctx) { return ctx.non_differentiable_; }

@@ -21,6 +21,7 @@
 #include <any>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,12 @@ struct VmapInfo {
 struct VmapResult {
   Tensors outputs;
   BatchDims out_dims;  // one per output, or a single one for all outputs
+};
+
+// What a tensor looks like, without its values; shapes are the logical ones.
+struct TensorSpec {
+  DType dtype = DType::kF64;
+  Shape shape;
 };
 
 class Function;
@@ -76,6 +83,11 @@ class Context {
 
   // Whether input `i` is differentiated at this level; Backward may skip work for the others.
   bool needs_input_grad(size_t i) const { return needs_input_grad_[i]; }
+  // In Backward and Jvp: shape and dtype of an input or output. The level keeps them anyway, so a
+  // rule that needs no values (a sum down to an operand's shape) saves no tensor for them, and the
+  // tensor may be written in place.
+  const TensorSpec& input_spec(size_t i) const { return input_specs_[i]; }
+  const TensorSpec& output_spec(size_t i) const { return output_specs_[i]; }
   // The input was written in place and is returned as an output.
   void MarkDirty(const Tensor& input);
   // The output has no derivative although it may be floating.
@@ -100,6 +112,8 @@ class Context {
   const Function* owner_ =
       nullptr;  // for messages; the record that owns the context keeps it alive
   absl::InlinedVector<bool, 4> needs_input_grad_;
+  std::span<const TensorSpec> input_specs_;  // the level's, set before a rule runs
+  std::span<const TensorSpec> output_specs_;
   Tensors dirty_;
   Tensors non_differentiable_;
   std::shared_ptr<std::map<std::string, std::any>> attributes_;

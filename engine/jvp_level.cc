@@ -50,8 +50,10 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     outputs = Call(function, primals);
     function->SetupContext(ctx, primals, outputs);
     if (any && HasDifferentiableOutput(ctx, outputs)) {
-      output_tangents =
-          RunJvp(*function, ctx, SpecsOf(primals), SpecsOf(outputs), std::move(tangents));
+      const auto input_specs = SpecsOf(primals);
+      const auto output_specs = SpecsOf(outputs);
+      ContextAccess::SetSpecs(ctx, input_specs, output_specs);
+      output_tangents = RunJvp(*function, ctx, input_specs, output_specs, std::move(tangents));
     } else {
       output_tangents.resize(outputs.size());
     }

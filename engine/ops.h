@@ -4,9 +4,12 @@
 //   Tensor loss = Sum(Square(MatMul(a, b) - y));
 //
 // Each works on plain tensors and under every transform. Elementwise binary operations broadcast
-// ([3, 1] with [4] -> [3, 4]) and promote dtypes (bool < i64 < f32 < f64); a C++ scalar takes the
-// tensor's dtype (integers: f32). Errors: invalid_argument with both shapes. The rules stand in
-// engine/ops/*.cc, one file per operation or family.
+// ([3, 1] with [4] -> [3, 4]) and promote dtypes (bool < i64 < f32 < f64). A C++ scalar takes the
+// dtype of a floating tensor; an integer or bool tensor gives i64 with a whole number and f32 with
+// a fractional one. Errors: invalid_argument with the operation's name and both shapes.
+//
+// Here stand the operations that the engine's own rules need, with their rules in engine/ops/*.cc;
+// every other operation of the database stands in opinfo_db/ops/.
 #pragma once
 
 #include <optional>
@@ -20,7 +23,7 @@ namespace peelcheck {
 using Dims = std::vector<int64_t>;
 
 // -- elementwise, one operand: [..] -> [..]; i64 and bool are computed in f32, except neg, abs,
-// sign, square -------------------
+// sign, square, relu, floor: i64 -------------------
 Tensor Neg(const Tensor& x);
 Tensor Abs(const Tensor& x);   // derivative at 0 is 0
 Tensor Sign(const Tensor& x);  // derivative is 0
@@ -45,16 +48,16 @@ Tensor Relu(const Tensor& x);      // derivative at 0 is 0
 Tensor Erf(const Tensor& x);
 Tensor Floor(const Tensor& x);  // derivative is 0
 
-// -- elementwise, two operands: broadcast, promoted
-// ----------------------------------------------------------------------------
+// -- elementwise, two operands: broadcast, promoted; bool counts as i64, but two bools stay bool
+// in add (or), mul (and), maximum, minimum -----------
 Tensor Add(const Tensor& x, const Tensor& y);
-Tensor Sub(const Tensor& x, const Tensor& y);
+Tensor Sub(const Tensor& x, const Tensor& y);  // two bools are refused
 Tensor Mul(const Tensor& x, const Tensor& y);
 Tensor Div(const Tensor& x, const Tensor& y);      // true division: integers give f32
 Tensor Pow(const Tensor& x, const Tensor& y);      // y's gradient at x = 0 is 0 where y >= 0
 Tensor Maximum(const Tensor& x, const Tensor& y);  // at a tie each side gets half of the gradient
 Tensor Minimum(const Tensor& x, const Tensor& y);
-Tensor Atan2(const Tensor& y, const Tensor& x);
+Tensor Atan2(const Tensor& y, const Tensor& x);  // no derivative at the origin: nan
 // Comparisons -> bool, no derivative.
 Tensor Eq(const Tensor& x, const Tensor& y);
 Tensor Ne(const Tensor& x, const Tensor& y);
@@ -62,9 +65,11 @@ Tensor Lt(const Tensor& x, const Tensor& y);
 Tensor Le(const Tensor& x, const Tensor& y);
 Tensor Gt(const Tensor& x, const Tensor& y);
 Tensor Ge(const Tensor& x, const Tensor& y);
-// x * scale + shift with C++ scalars: keeps the dtype.
+// x * scale + shift with C++ scalars: keeps a floating dtype; integers: i64 where both are whole,
+// else f32.
 Tensor Affine(const Tensor& x, double scale, double shift);
-// x^exponent with a C++ scalar: keeps the dtype.
+// x^exponent with a C++ scalar: keeps a floating dtype; integers: i64 where the exponent is whole
+// and not negative, else f32.
 Tensor PowScalar(const Tensor& x, double exponent);
 
 // -- elementwise, three operands
@@ -168,6 +173,9 @@ inline Tensor operator-(const Tensor& x, double s) { return Affine(x, 1, -s); }
 inline Tensor operator-(double s, const Tensor& x) { return Affine(x, -1, s); }
 inline Tensor operator*(const Tensor& x, double s) { return Affine(x, s, 0); }
 inline Tensor operator*(double s, const Tensor& x) { return Affine(x, s, 0); }
-inline Tensor operator/(const Tensor& x, double s) { return Affine(x, 1 / s, 0); }
+// True division: integers give f32.
+inline Tensor operator/(const Tensor& x, double s) {
+  return Affine(IsFloating(x.dtype()) ? x : To(x, DType::kF32), 1 / s, 0);
+}
 
 }  // namespace peelcheck

@@ -76,6 +76,12 @@ void Accumulate(Tensor& total, const Tensor& gradient) {
 
 }  // namespace
 
+void Tape::Finish() {
+  for (TapeRecord& record : records_) {
+    ContextAccess::SetSpecs(record.context, record.inputs, record.outputs);
+  }
+}
+
 void Tape::ServeForward() {
   for (TapeRecord& record : records_) ContextAccess::SetForward(record.context, true);
 }

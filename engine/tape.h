@@ -14,11 +14,6 @@
 
 namespace peelcheck {
 
-struct TensorSpec {
-  DType dtype = DType::kF64;
-  Shape shape;
-};
-
 struct TapeRecord {
   Ref<const Function> function;
   Context context;
@@ -32,6 +27,9 @@ struct TapeRecord {
 class Tape : public RefCounted {
  public:
   int64_t NewSlot() { return slot_count_++; }
+  // Once the function has run: contexts learn the shapes of their call. From here on the tape does
+  // not change, so that several threads may use it.
+  void Finish();
   void Append(TapeRecord record) { records_.push_back(std::move(record)); }
   const std::vector<TapeRecord>& records() const { return records_; }
 

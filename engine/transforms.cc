@@ -91,6 +91,7 @@ Recording Record(const TensorFn& f, const Tensors& inputs, const DiffOptions& op
     result.outputs = f(wrapped);
     if (Tracing()) TraceTape(TraceName(level), *level.tape);
   }
+  level.tape->Finish();
   CheckDefined(result.outputs, tag, "output");
   result.aux = TakeAux(level, options, result.outputs, tag);
   for (Tensor& output : result.outputs) {

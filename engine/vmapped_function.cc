@@ -139,6 +139,7 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
     FreshVmap fresh(info_);
     Context inner =
         ContextAccess::WithSaved(state.inner, fresh.Wrap(ctx.saved(), state.backward_dims), {});
+    ContextAccess::SetSpecs(inner, state.inputs, state.outputs);
     Tensors wrapped;
     for (size_t i = 0; i < cotangents.size(); ++i) {
       wrapped.push_back(out_dims_[i].has_value()
@@ -171,6 +172,7 @@ Tensors VmappedFunction::Jvp(Context& ctx, TensorSpan tangents) const {
     FreshVmap fresh(info_);
     Context inner =
         ContextAccess::WithSaved(state.inner, {}, fresh.Wrap(ctx.saved(), state.forward_dims));
+    ContextAccess::SetSpecs(inner, state.inputs, state.outputs);
     Tensors wrapped = fresh.Wrap(tangents, in_dims_);
     if (!function_->handles_undefined() && ContextAccess::MaterializeGrads(inner)) {
       MaterializeZeros(state.inputs, wrapped);

@@ -115,4 +115,27 @@ Array MapBinary(const Array& x, const Array& y, const Shape& shape, F f) {
   return z;
 }
 
+// z[i] = f(x[i], y[i], w[i]) over the broadcast `shape`; all of one type.
+template <typename V, typename F>
+Array MapTernary(const Array& x, const Array& y, const Array& w, const Shape& shape, F f) {
+  Array z = Array::Empty(DTypeOf<V>(), shape);
+  if (z.size() == 0) return z;
+  V* out = z.fresh_data<V>();
+  const V* data[] = {x.data<V>(), y.data<V>(), w.data<V>()};
+  ForEachRun(LoopAxes<3>(shape, {&x, &y, &w}),
+             [&](int64_t n, const auto& offset, const auto& step) {
+               const V* a = data[0] + offset[0];
+               const V* b = data[1] + offset[1];
+               const V* c = data[2] + offset[2];
+               if (step[0] == 1 && step[1] == 1 && step[2] == 1) {
+                 for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i], c[i]);
+               } else {
+                 for (int64_t i = 0; i < n; ++i)
+                   out[i] = f(a[i * step[0]], b[i * step[1]], c[i * step[2]]);
+               }
+               out += n;
+             });
+  return z;
+}
+
 }  // namespace peelcheck

@@ -206,8 +206,8 @@ TEST(Unary, ValuesAndDerivativesOfEveryRow) {
 TEST(Unary, DtypesOfIntegers) {
   for (const UnaryCase& row : kUnary) {
     const std::string name = row.name;
-    const bool keeps = name == "neg" || name == "abs" || name == "sign" || name == "square";
-    if (name == "relu") continue;  // keeps i64, as in PyTorch
+    const bool keeps = name == "neg" || name == "abs" || name == "sign" || name == "square" ||
+                       name == "relu" || name == "floor";
     EXPECT_EQ(row.op(Ints({2}, {1, 2})).dtype(), keeps ? DType::kI64 : DType::kF32) << name;
   }
 }
@@ -218,6 +218,112 @@ TEST(Unary, SubgradientsAtZeroAndStableTails) {
   EXPECT_EQ(Values(Softplus(F64({2}, {800, -800}))), (Doubles{800, 0}));
   EXPECT_EQ(Values(Sigmoid(F64({2}, {800, -800}))), (Doubles{1, 0}));
   EXPECT_TRUE(std::isnan(Values(Relu(F64({1}, {std::nan("")})))[0]));
+}
+
+TEST(Binary, BoolsStayBool) {
+  const Tensor x = Bools({4}, {0, 0, 1, 1}), y = Bools({4}, {0, 1, 0, 1});
+  for (const auto& [op, expected] :
+       std::vector<std::pair<Tensor (*)(const Tensor&, const Tensor&), Doubles>>{
+           {Add, {0, 1, 1, 1}},
+           {Mul, {0, 0, 0, 1}},
+           {Maximum, {0, 1, 1, 1}},
+           {Minimum, {0, 0, 0, 1}}}) {
+    EXPECT_EQ(op(x, y).dtype(), DType::kBool);
+    EXPECT_EQ(Values(op(x, y)), expected);
+    EXPECT_EQ(op(x, Ints({4}, {2, 2, 2, 2})).dtype(), DType::kI64);
+  }
+  EXPECT_EQ(Values(x + Ints({4}, {2, 2, 2, 2})), (Doubles{2, 2, 3, 3}));
+  EXPECT_NE(ThrownBy([&] { x - y; }).find("invalid_argument [sub] both operands are bool"),
+            std::string::npos);
+}
+
+TEST(Scalars, IntegersStayIntegersWithWholeNumbersOnly) {
+  const Tensor x = Ints({2}, {3, -4});
+  for (const Tensor& whole : {x * 2.0, x + 2.0, x - 2.0, 2.0 - x, PowScalar(x, 2)}) {
+    EXPECT_EQ(whole.dtype(), DType::kI64);
+  }
+  for (const Tensor& other : {x * 0.5, x + 0.5, x - 0.5, x / 2.0, x / 1.0, PowScalar(x, -1)}) {
+    EXPECT_EQ(other.dtype(), DType::kF32);
+  }
+  EXPECT_EQ(Values(x / 2.0), (Doubles{1.5, -2}));
+  EXPECT_EQ((Bools({1}, {1}) + 1.0).dtype(), DType::kI64);
+}
+
+// 3^39 has more digits than a double.
+TEST(Binary, PowersOfIntegersAreExact) {
+  const Tensor power = Pow(Ints({5}, {3, -2, -1, 2, 0}), Ints({5}, {39, 3, -3, -1, 0}));
+  const std::vector<int64_t> expected = {4052555153018976267, -8, -1, 0, 1};
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(power.array().IntAt(i), expected[static_cast<size_t>(i)]);
+  EXPECT_EQ(PowScalar(Ints({1}, {3}), 39).array().IntAt(0), 4052555153018976267);
+}
+
+TEST(Binary, ShapesThatDoNotBroadcastNameTheOperation) {
+  const Tensor x = F64({3}, {1, 2, 3}), y = F64({4}, {1, 2, 3, 4});
+  const std::string error = ThrownBy([&] { Atan2(x, y); });
+  EXPECT_NE(error.find("invalid_argument [atan2] "), std::string::npos) << error;
+  EXPECT_NE(error.find("[3]"), std::string::npos) << error;
+  EXPECT_NE(ThrownBy([&] { Lt(x, y); }).find("[lt] "), std::string::npos);
+}
+
+// What a derivative does not read may be written in place before the backward runs; what it reads
+// may not.
+TEST(Saved, OnlyWhatTheDerivativeReads) {
+  const auto gradient_after = [](auto body) {
+    return [body](const Tensors& in) -> Tensors { return {body(in[0] * 1.0)}; };
+  };
+  const auto slope = [&](auto body) {
+    return Values(Vjp(gradient_after(body), {F64({1}, {0.5})}).pullback({F64({1}, {1})})[0])[0];
+  };
+  // exp reads its result alone, sin its operand alone, neg and add neither.
+  EXPECT_DOUBLE_EQ(slope([](const Tensor& x) {
+                     const Tensor y = Exp(x);
+                     ExpInPlace(x);
+                     return y;
+                   }),
+                   std::exp(0.5));
+  EXPECT_DOUBLE_EQ(slope([](const Tensor& x) { return ExpInPlace(Sin(x)); }),
+                   std::cos(0.5) * std::exp(std::sin(0.5)));
+  EXPECT_DOUBLE_EQ(slope([](const Tensor& x) { return ExpInPlace(-x); }), -std::exp(-0.5));
+  EXPECT_DOUBLE_EQ(slope([](const Tensor& x) {
+                     const Tensor z = x + x;
+                     ExpInPlace(x);
+                     return ExpInPlace(z);
+                   }),
+                   2 * std::exp(1.0));
+  // x needs no gradient of its own here, so y is not read.
+  EXPECT_DOUBLE_EQ(slope([](const Tensor& x) {
+                     const Tensor c = Tensor::FromArray(Array::FromValues(DType::kF64, {1}, {3}));
+                     const Tensor y = Clone(x);
+                     const Tensor z = c * y;
+                     ExpInPlace(y);
+                     return z;
+                   }),
+                   3);
+  const auto sin_overwritten = [](const Tensor& x) {
+    const Tensor y = Sin(x);
+    ExpInPlace(x);
+    return y;
+  };
+  const auto mul_overwritten = [](const Tensor& x) {
+    const Tensor y = x * x;
+    ExpInPlace(x);
+    return y;
+  };
+  EXPECT_NE(ThrownBy([&] { slope(sin_overwritten); }).find("failed_precondition [sin]"),
+            std::string::npos);
+  EXPECT_NE(ThrownBy([&] { slope(mul_overwritten); }).find("failed_precondition [mul]"),
+            std::string::npos);
+}
+
+TEST(Binary, Atan2OfHugeAndTinyHasItsDerivative) {
+  for (const double scale : {1e-200, 1e200}) {
+    const Tensors in = {Tensor::Scalar(3 * scale), Tensor::Scalar(4 * scale)};
+    const TensorFn f = [](const Tensors& x) -> Tensors { return {Atan2(x[0], x[1])}; };
+    const Tensors gradients = Vjp(f, in).pullback({Tensor::Scalar(1)});
+    EXPECT_NEAR(gradients[0].item() * scale, 0.16, 1e-15);
+    EXPECT_NEAR(gradients[1].item() * scale, -0.12, 1e-15);
+  }
 }
 
 struct BinaryCase {

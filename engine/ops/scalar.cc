@@ -55,7 +55,11 @@ class PowScalarFunction : public Function {
     // A negative power of an integer is no integer.
     const Array x =
         in[0].array().Cast(ScalarDType(in[0].dtype(), exponent_ < 0 ? 0.5 : exponent_, 0));
-    return {Tensor::FromArray(VisitDType(x.dtype(), [&](auto tag) {
+    // The loop of two integers: exact, and std::pow is not.
+    if (!IsFloating(x.dtype())) {
+      return {Pow(Tensor::FromArray(x), Full({}, exponent_, DType::kI64))};
+    }
+    return {Tensor::FromArray(VisitFloating(x.dtype(), [&](auto tag) {
       using V = decltype(tag);
       return MapUnary<V>(
           x, [this](V v) -> V { return static_cast<V>(std::pow(v, static_cast<V>(exponent_))); });

@@ -1,13 +1,11 @@
-// Elementwise operations of one operand: a row each: kernel, and derivative as a formula in x and y
-// = f(x).
+// Elementwise operations of one operand that the engine's own rules use, a row each: kernel, and
+// the derivative as a map of a (co)tangent t with y = f(x).
 #include <cmath>
 
-#include "engine/ops/elementwise_function.h"
+#include "engine/ops/elementwise_rows.h"
 
 namespace peelcheck {
 namespace {
-
-using T = const Tensor&;
 
 // 2 / sqrt(pi)
 constexpr double kErfSlope = 1.1283791670955126;
@@ -19,6 +17,15 @@ V SignOf(V v) {
   }
   return static_cast<V>((v > V(0)) - (v < V(0)));
 }
+
+// Integers are their own floor.
+template <typename V>
+V FloorOf(V v) {
+  if constexpr (std::is_floating_point_v<V>) return std::floor(v);
+  return v;
+}
+
+Tensor Zero(const Tensor& like) { return Full({}, 0.0, like.dtype()); }
 
 template <typename V>
 V StableSoftplus(V v) {
@@ -34,42 +41,38 @@ V StableSigmoid(V v) {
 
 }  // namespace
 
-#define PEELCHECK_UNARY(Function, name, kernel, derivative)      \
-  Tensor Function(const Tensor& input) {                         \
-    static const UnaryOp op(UnaryRow{name, kernel, derivative}); \
-    return op(input);                                            \
+#define PEELCHECK_UNARY(Function, ...)      \
+  Tensor Function(const Tensor& input) {    \
+    static const UnaryOp op({__VA_ARGS__}); \
+    return op(input);                       \
   }
-#define PEELCHECK_KERNEL(expression) [](auto v) { return expression; }
-#define PEELCHECK_D(expression) [](T x, T y) -> Tensor { return (void)x, (void)y, expression; }
 
 // clang-format off
-PEELCHECK_UNARY(Neg,        "neg",        MapNumeric<PEELCHECK_KERNEL(-v)>,                    PEELCHECK_D(Full({}, -1.0, x.dtype())))
-PEELCHECK_UNARY(Abs,        "abs",        MapNumeric<PEELCHECK_KERNEL(v < 0 ? -v : v + 0)>,    PEELCHECK_D(Sign(x)))
-PEELCHECK_UNARY(Sign,       "sign",       MapNumeric<PEELCHECK_KERNEL(SignOf(v))>,             nullptr)
-PEELCHECK_UNARY(Square,     "square",     MapNumeric<PEELCHECK_KERNEL(v * v)>,                 PEELCHECK_D(x * 2.0))
-PEELCHECK_UNARY(Exp,        "exp",        MapFloating<PEELCHECK_KERNEL(std::exp(v))>,          PEELCHECK_D(y))
-PEELCHECK_UNARY(Expm1,      "expm1",      MapFloating<PEELCHECK_KERNEL(std::expm1(v))>,        PEELCHECK_D(y + 1.0))
-PEELCHECK_UNARY(Log,        "log",        MapFloating<PEELCHECK_KERNEL(std::log(v))>,          PEELCHECK_D(Reciprocal(x)))
-PEELCHECK_UNARY(Log1p,      "log1p",      MapFloating<PEELCHECK_KERNEL(std::log1p(v))>,        PEELCHECK_D(Reciprocal(x + 1.0)))
-PEELCHECK_UNARY(Sqrt,       "sqrt",       MapFloating<PEELCHECK_KERNEL(std::sqrt(v))>,         PEELCHECK_D(Reciprocal(y) * 0.5))
-PEELCHECK_UNARY(Rsqrt,      "rsqrt",      MapFloating<PEELCHECK_KERNEL(1 / std::sqrt(v))>,     PEELCHECK_D(y / x * -0.5))
-PEELCHECK_UNARY(Reciprocal, "reciprocal", MapFloating<PEELCHECK_KERNEL(1 / v)>,                PEELCHECK_D(-(y * y)))
-PEELCHECK_UNARY(Sin,        "sin",        MapFloating<PEELCHECK_KERNEL(std::sin(v))>,          PEELCHECK_D(Cos(x)))
-PEELCHECK_UNARY(Cos,        "cos",        MapFloating<PEELCHECK_KERNEL(std::cos(v))>,          PEELCHECK_D(-Sin(x)))
-PEELCHECK_UNARY(Tan,        "tan",        MapFloating<PEELCHECK_KERNEL(std::tan(v))>,          PEELCHECK_D(y * y + 1.0))
-PEELCHECK_UNARY(Atan,       "atan",       MapFloating<PEELCHECK_KERNEL(std::atan(v))>,         PEELCHECK_D(Reciprocal(x * x + 1.0)))
-PEELCHECK_UNARY(Sinh,       "sinh",       MapFloating<PEELCHECK_KERNEL(std::sinh(v))>,         PEELCHECK_D(Cosh(x)))
-PEELCHECK_UNARY(Cosh,       "cosh",       MapFloating<PEELCHECK_KERNEL(std::cosh(v))>,         PEELCHECK_D(Sinh(x)))
-PEELCHECK_UNARY(Tanh,       "tanh",       MapFloating<PEELCHECK_KERNEL(std::tanh(v))>,         PEELCHECK_D(1.0 - y * y))
-PEELCHECK_UNARY(Sigmoid,    "sigmoid",    MapFloating<PEELCHECK_KERNEL(StableSigmoid(v))>,     PEELCHECK_D(y * (1.0 - y)))
-PEELCHECK_UNARY(Softplus,   "softplus",   MapFloating<PEELCHECK_KERNEL(StableSoftplus(v))>,    PEELCHECK_D(Sigmoid(x)))
-PEELCHECK_UNARY(Relu,       "relu",       MapNumeric<PEELCHECK_KERNEL(v < 0 ? decltype(v)(0) : v)>, PEELCHECK_D(To(Gt(x, Full({}, 0.0, x.dtype())), x.dtype())))
-PEELCHECK_UNARY(Erf,        "erf",        MapFloating<PEELCHECK_KERNEL(std::erf(v))>,          PEELCHECK_D(Exp(-(x * x)) * kErfSlope))
-PEELCHECK_UNARY(Floor,      "floor",      MapFloating<PEELCHECK_KERNEL(std::floor(v))>,        nullptr)
+PEELCHECK_UNARY(Neg,        "neg",        NUMERIC(-v),                     OF_T(-t))
+PEELCHECK_UNARY(Abs,        "abs",        NUMERIC(v < 0 ? -v : v + 0),     OF_X(t * Sign(x)))
+PEELCHECK_UNARY(Sign,       "sign",       NUMERIC(SignOf(v)))
+PEELCHECK_UNARY(Square,     "square",     NUMERIC(v * v),                  OF_X(t * x * 2.0))
+PEELCHECK_UNARY(Exp,        "exp",        FLOATING(std::exp(v)),           OF_Y(t * y))
+PEELCHECK_UNARY(Expm1,      "expm1",      FLOATING(std::expm1(v)),         OF_Y(t * (y + 1.0)))
+PEELCHECK_UNARY(Log,        "log",        FLOATING(std::log(v)),           OF_X(t / x))
+PEELCHECK_UNARY(Log1p,      "log1p",      FLOATING(std::log1p(v)),         OF_X(t / (x + 1.0)))
+PEELCHECK_UNARY(Sqrt,       "sqrt",       FLOATING(std::sqrt(v)),          OF_Y(t / y * 0.5))
+PEELCHECK_UNARY(Rsqrt,      "rsqrt",      FLOATING(1 / std::sqrt(v)),      OF_XY(t * (y / x) * -0.5))
+PEELCHECK_UNARY(Reciprocal, "reciprocal", FLOATING(1 / v),                 OF_Y(-(t * (y * y))))
+PEELCHECK_UNARY(Sin,        "sin",        FLOATING(std::sin(v)),           OF_X(t * Cos(x)))
+PEELCHECK_UNARY(Cos,        "cos",        FLOATING(std::cos(v)),           OF_X(-(t * Sin(x))))
+PEELCHECK_UNARY(Tan,        "tan",        FLOATING(std::tan(v)),           OF_Y(t * (y * y + 1.0)))
+PEELCHECK_UNARY(Atan,       "atan",       FLOATING(std::atan(v)),          OF_X(t * Reciprocal(x * x + 1.0)))
+PEELCHECK_UNARY(Sinh,       "sinh",       FLOATING(std::sinh(v)),          OF_X(t * Cosh(x)))
+PEELCHECK_UNARY(Cosh,       "cosh",       FLOATING(std::cosh(v)),          OF_X(t * Sinh(x)))
+PEELCHECK_UNARY(Tanh,       "tanh",       FLOATING(std::tanh(v)),          OF_Y(t * (1.0 - y * y)))
+PEELCHECK_UNARY(Sigmoid,    "sigmoid",    FLOATING(StableSigmoid(v)),      OF_Y(t * (y * (1.0 - y))))
+PEELCHECK_UNARY(Softplus,   "softplus",   FLOATING(StableSoftplus(v)),     OF_X(t * Sigmoid(x)))
+PEELCHECK_UNARY(Relu,       "relu",       NUMERIC(v < 0 ? decltype(v)(0) : v), OF_Y(Where(Gt(y, Zero(y)), t, Zero(t))))
+PEELCHECK_UNARY(Erf,        "erf",        FLOATING(std::erf(v)),           OF_X(t * Exp(-(x * x)) * kErfSlope))
+PEELCHECK_UNARY(Floor,      "floor",      NUMERIC(FloorOf(v)))
 // clang-format on
 
 #undef PEELCHECK_UNARY
-#undef PEELCHECK_KERNEL
-#undef PEELCHECK_D
 
 }  // namespace peelcheck
