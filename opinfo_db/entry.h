@@ -74,6 +74,7 @@ enum class AttributeKind {
   kIndexAlong,   // an index into argument `of` along attribute `dim_attribute` (or `dim`): -n..n-1;
                  // the axis is not empty
   kReshape,      // a shape with the element count of argument `of`, sometimes with a -1
+  kTrailingSizes,  // the sizes of the last `dim` axes of argument `of`
   kExpand,  // a shape that argument `of` broadcasts to, sometimes with -1s and new leading axes
 };
 
