@@ -8,6 +8,7 @@
 
 #include "engine/batching.h"
 #include "engine/level.h"
+#include "engine/random.h"
 
 namespace peelcheck {
 namespace {
@@ -108,12 +109,15 @@ Tensors MapInChunks(const TensorFn& f, const VmapOptions& options, const Tensors
                     const MapLayout& layout) {
   const int64_t chunk_size = *options.chunk_size;
   std::vector<Tensors> pieces;
+  const Generator before = CurrentGenerator();
   for (int64_t start = 0; start < batch_size; start += chunk_size) {
     const int64_t length = std::min(chunk_size, batch_size - start);
     Tensors chunk;
     for (size_t i = 0; i < inputs.size(); ++i) {
       chunk.push_back(dims[i].has_value() ? Narrow(inputs[i], *dims[i], start, length) : inputs[i]);
     }
+    // All slots see one draw, in whichever chunk they are.
+    if (options.randomness == Randomness::kSame) CurrentGenerator() = before;
     const Tensors outputs = MapAtOnce(f, options, chunk, dims, length, layout);
     pieces.resize(outputs.size());
     for (size_t o = 0; o < outputs.size(); ++o) pieces[o].push_back(outputs[o]);

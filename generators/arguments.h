@@ -36,6 +36,9 @@ bool ClearOfKinks(const Domain& domain, double value);
 // In the domain and clear of its kinks, up to the rounding of f32.
 bool IsLegal(const Domain& domain, double value);
 
+// What Domain::diagonal adds to an element, by its row-major position.
+double OnDiagonal(const Domain& domain, const Shape& shape, int64_t element);
+
 // Cells for `count` values of a `distinct` domain, all clear of its kinks: a value in start..start
 // + cell - margin keeps the margin to any value of another cell. There are up to four times as many
 // as asked for; they leave the domain, on both sides, only where it has too few.

@@ -104,6 +104,7 @@ AttributeValue DrawAttribute(const AttributeSpec& spec, const Shape& shape,
       const int64_t size = rank == 0 ? 1 : std::max<int64_t>(shape[static_cast<size_t>(dim)], 1);
       return plain ? 0 : stream.Below(2 * size) - size;
     }
+    case AttributeKind::kTrailingSizes: return Ints(shape.end() - spec.dim, shape.end());
     case AttributeKind::kReshape: return DrawReshape(shape, plain, stream);
     case AttributeKind::kExpand: return DrawExpand(shape, plain, stream);
   }

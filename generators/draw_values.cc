@@ -114,6 +114,13 @@ bool IsLegal(const Domain& domain, double value) {
          });
 }
 
+double OnDiagonal(const Domain& domain, const Shape& shape, int64_t element) {
+  if (domain.diagonal == 0 || shape.size() < 2) return 0;
+  const int64_t column = element % shape[shape.size() - 1];
+  const int64_t row = element / shape[shape.size() - 1] % shape[shape.size() - 2];
+  return row == column ? domain.diagonal * static_cast<double>(row + 1) : 0;
+}
+
 DistinctCells MakeDistinctCells(const Domain& domain, int64_t count) {
   const double width = domain.high - domain.low;
   const double least = std::max(std::ceil(domain.margin * 100 - 1e-6) / 100, 0.01);
@@ -177,7 +184,8 @@ Array ArgumentDrawer::DrawFloating(size_t argument, Stream& stream) const {
   const uint64_t seed = stream.Next();
   return Filled(dtype_, shapes_[argument], [&](int64_t i) {
     const auto element = static_cast<uint64_t>(i + recipe_.value_offset);
-    return DrawValue(domain, recipe_.coarseness, Stream(seed + element * 0xD1342543DE82EF95u));
+    return DrawValue(domain, recipe_.coarseness, Stream(seed + element * 0xD1342543DE82EF95u)) +
+           OnDiagonal(domain, shapes_[argument], i);
   });
 }
 

@@ -25,7 +25,7 @@ bool IsDistinct(const Argument& argument) {
 
 void CheckDomain(const Argument& argument, const Array& array, Violations& out) {
   for (int64_t i = 0; i < array.size(); ++i) {
-    const double value = array.DoubleAt(i);
+    const double value = array.DoubleAt(i) - OnDiagonal(argument.domain, array.shape(), i);
     if (IsLegal(argument.domain, value)) continue;
     out.push_back(absl::StrCat("domain: ", argument.name, " has ", value, ", outside of ",
                                argument.domain.low, "..", argument.domain.high, " or closer than ",

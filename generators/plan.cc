@@ -86,6 +86,7 @@ void ChooseDims(const Entry& entry, const TransformChoice& choice, const Signatu
     return ChooseDim(std::ssize(spec.shape) + 1, plain, choice.unsigned_dims, stream);
   };
   t.batch_size = choice.batch_size;
+  if (entry.random) t.randomness = Randomness::kSame;
   t.in_dims.clear();
   t.out_dims.clear();
   for (size_t i = 0; i < batched.size(); ++i) {

@@ -139,6 +139,8 @@ class Smaller {
                         argument->kind != ValueKind::kInversePermutation;
       return free && value != 0 ? std::vector<double>{0} : std::vector<double>{};
     }
+    // A simple value would take the diagonal's share away; a coarser grid keeps it.
+    if (argument != nullptr && argument->domain.diagonal != 0) return {};
     const std::span<const double> ladder = argument != nullptr
                                                ? std::span<const double>(kSimple)
                                                : std::span<const double>(kSimpleDirections);

@@ -31,6 +31,10 @@ struct Domain {
   // All values of one argument (of all such arguments together) differ by at least `margin`: for
   // sort, max, maximum.
   bool distinct = false;
+  // Matrices [.., m, n]: this times i + 1 is added to element i, i. Off-diagonal values up to a
+  // sixth of it make them well conditioned, their symmetric part positive definite, and their
+  // eigenvalues and singular values distinct.
+  double diagonal = 0;
 };
 
 // What the values of an argument are.
@@ -70,6 +74,7 @@ enum class AttributeKind {
   kIndexAlong,   // an index into argument `of` along attribute `dim_attribute` (or `dim`): -n..n-1;
                  // the axis is not empty
   kReshape,      // a shape with the element count of argument `of`, sometimes with a -1
+  kTrailingSizes,  // the sizes of the last `dim` axes of argument `of`
   kExpand,  // a shape that argument `of` broadcasts to, sometimes with -1s and new leading axes
 };
 
@@ -114,6 +119,8 @@ struct Entry {
   bool differentiable = true;    // false: no floating output or input: only value and vmap apply
   bool composable = true;  // false: vmap, jvp and second derivatives are refused with `refusal`
   ErrorClass refusal = ErrorClass::kFailedPrecondition;
+  bool random = false;  // draws numbers from a seed: mapped with randomness `same`, so that each
+                        // slot draws what the loop draws
   bool custom_function = false;  // of the autograd-function database, not a built-in operation
   std::vector<ErrorCase> error_cases = {};
   std::string file = "";  // set by Registration

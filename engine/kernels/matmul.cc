@@ -1,4 +1,4 @@
-// The one file of the engine that includes Eigen.
+// Products by Eigen; small ones by a loop.
 #include "engine/kernels/matmul.h"
 
 #include <Eigen/Core>
