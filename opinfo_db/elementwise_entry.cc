@@ -9,8 +9,8 @@ namespace {
 double NumberOf(const Attributes& attributes, const NumberAttribute& attribute,
                 const std::string& tag) {
   const auto given = attributes.find(attribute.name);
-  const bool absent = given == attributes.end() ||
-                      std::holds_alternative<std::monostate>(given->second);
+  const bool absent =
+      given == attributes.end() || std::holds_alternative<std::monostate>(given->second);
   if (absent && !attribute.fallback.has_value()) {
     ThrowInvalidArgument(
         absl::StrCat("[", tag, "] attribute ", attribute.name, " is missing; expected a number"));
@@ -37,10 +37,8 @@ Build BuildOf(const std::string& name, size_t arity, const RowOptions& options,
   std::vector<std::string> known;
   for (const NumberAttribute& each : options.parameters) known.push_back(each.name);
   return WithAttributes(name, static_cast<int64_t>(arity), known,
-                        [parameters = ParametersOf(name, options),
-                         make = std::move(make)](const Attributes& attributes) {
-                          return make(parameters(attributes));
-                        });
+                        [parameters = ParametersOf(name, options), make = std::move(make)](
+                            const Attributes& attributes) { return make(parameters(attributes)); });
 }
 
 std::vector<AttributeSpec> SpecsOf(const RowOptions& options) {
@@ -57,25 +55,23 @@ Attributes FirstChoices(const RowOptions& options) {
   return attributes;
 }
 
-// What every row has of mistakes: an attribute that it does not know, a number that is none, shapes.
+// What every row has of mistakes: an attribute that it does not know, a number that is none,
+// shapes.
 std::vector<ErrorCase> ErrorCasesOf(size_t arity, const RowOptions& options) {
   std::vector<ErrorCase> cases = options.error_cases;
   const std::vector<ArraySpec> inputs(arity, {DType::kF64, {3}});
   Attributes unknown = FirstChoices(options);
   unknown["dim"] = 0;
-  cases.push_back({.description = "an attribute that there is not",
-                   .inputs = inputs,
-                   .attributes = unknown});
+  cases.push_back(
+      {.description = "an attribute that there is not", .inputs = inputs, .attributes = unknown});
   for (const NumberAttribute& each : options.parameters) {
     Attributes wrong = FirstChoices(options);
     wrong[each.name] = std::string("one");
-    cases.push_back({.description = each.name + " that is no number",
-                     .inputs = inputs,
-                     .attributes = wrong});
+    cases.push_back(
+        {.description = each.name + " that is no number", .inputs = inputs, .attributes = wrong});
     if (each.fallback.has_value()) continue;
     wrong.erase(each.name);
-    cases.push_back(
-        {.description = each.name + " missing", .inputs = inputs, .attributes = wrong});
+    cases.push_back({.description = each.name + " missing", .inputs = inputs, .attributes = wrong});
   }
   for (ErrorCase& each : ShapesThatDoNotBroadcast(arity)) {
     each.attributes = FirstChoices(options);

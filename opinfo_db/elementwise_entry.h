@@ -1,8 +1,9 @@
 // opinfo_db/elementwise_entry.h: an elementwise operation of the database as one row: name, kernel,
 // derivative, formula, domain and reference together.
 //
-//   Row({"sin",  Sin,                                          "y = sin x; dy = cos x dx", kPlain, [](double x) { return std::sin(x); }}),
-//   Row({"exp2", {FLOATING(std::exp2(v)), OF_Y(t * y * kLn2)}, "y = 2^x; dy = y ln 2 dx",  kPlain, [](double x) { return std::pow(2, x); }}),
+//   Row({"sin",  Sin,                                          "y = sin x; dy = cos x dx", kPlain,
+//   [](double x) { return std::sin(x); }}), Row({"exp2", {FLOATING(std::exp2(v)), OF_Y(t * y *
+//   kLn2)}, "y = 2^x; dy = y ln 2 dx",  kPlain, [](double x) { return std::pow(2, x); }}),
 //
 // The first wraps an operation that the engine has (engine/ops.h); the second is the operation: the
 // words of its rule are those of engine/ops/elementwise_rows.h. Numbers that are attributes come to
@@ -50,19 +51,19 @@ struct ElementReference {
 
 // What a row may have beyond the columns that all have.
 struct RowOptions {
-  std::vector<NumberAttribute> parameters = {};      // a, and b
-  void (*check)(const Parameters&) = nullptr;        // throws on values that do not fit
-  std::string page = "torch.";                       // of PyTorch's documentation
-  bool zero_derivative = false;                      // zero everywhere on purpose
-  bool to_bool = false;                              // the result is bool: no derivative
-  ValueKind values = ValueKind::kFloating;           // what the operands are
-  std::vector<std::string> operands = {};            // their names; absent: x, y, w
-  std::vector<ErrorCase> error_cases = {};           // beside those that all have
+  std::vector<NumberAttribute> parameters = {};  // a, and b
+  void (*check)(const Parameters&) = nullptr;    // throws on values that do not fit
+  std::string page = "torch.";                   // of PyTorch's documentation
+  bool zero_derivative = false;                  // zero everywhere on purpose
+  bool to_bool = false;                          // the result is bool: no derivative
+  ValueKind values = ValueKind::kFloating;       // what the operands are
+  std::vector<std::string> operands = {};        // their names; absent: x, y, w
+  std::vector<ErrorCase> error_cases = {};       // beside those that all have
 };
 
 struct UnaryEntry {
   struct Rule {
-    Rule(Tensor (*operation)(const Tensor&)) : composed(operation) {}  // NOLINT
+    Rule(Tensor (*operation)(const Tensor&)) : composed(operation) {}                     // NOLINT
     Rule(decltype(UnaryRow::kernel) k, const Partial& p = {}) : kernel(k), partial(p) {}  // NOLINT
     Tensor (*composed)(const Tensor&) = nullptr;
     decltype(UnaryRow::kernel) kernel = nullptr;
@@ -78,7 +79,7 @@ struct UnaryEntry {
 
 struct BinaryEntry {
   struct Rule {
-    Rule(Tensor (*operation)(const Tensor&, const Tensor&)) : composed(operation) {}  // NOLINT
+    Rule(Tensor (*operation)(const Tensor&, const Tensor&)) : composed(operation) {}   // NOLINT
     Rule(decltype(BinaryRow::kernel) k, const Partial& x = {}, const Partial& y = {})  // NOLINT
         : kernel(k), by_x(x), by_y(y) {}
     Tensor (*composed)(const Tensor&, const Tensor&) = nullptr;
@@ -119,7 +120,8 @@ std::vector<ErrorCase> ShapesThatDoNotBroadcast(size_t arity = 2);
 Reference ReferenceOf(const ElementReference& reference, bool to_bool,
                       std::function<Parameters(const Attributes&)> parameters);
 
-// -- what tables share -----------------------------------------------------------------------------
+// -- what tables share
+// -----------------------------------------------------------------------------
 
 // A constant in the dtype of `like`.
 inline Tensor Constant(const Tensor& like, double value) { return Full({}, value, like.dtype()); }
@@ -127,9 +129,7 @@ inline Tensor Zero(const Tensor& like) { return Constant(like, 0); }
 inline Tensor Above(const Tensor& x, double bound) { return Gt(x, Constant(x, bound)); }
 // x where it is at most `bound`, else 0: a branch's argument, harmless where the branch is not
 // taken, or an overflow there would come back as inf * 0.
-inline Tensor OnlyUpTo(const Tensor& x, double bound) {
-  return Where(Above(x, bound), Zero(x), x);
-}
+inline Tensor OnlyUpTo(const Tensor& x, double bound) { return Where(Above(x, bound), Zero(x), x); }
 // x cut at -bound and bound: for a factor that is multiplied by one that is 0 there already.
 inline Tensor Cut(const Tensor& x, double bound) {
   return Minimum(Maximum(x, Constant(x, -bound)), Constant(x, bound));

@@ -59,8 +59,9 @@ V FloorDivideOf(V v, V w) {
   if constexpr (std::is_floating_point_v<V>) {
     if (w == 0) return v / w;
     // v - rest is a multiple of w, so the quotient is off an integer by rounding alone.
-    const V quotient = (v - RemainderOf(v, w)) / w;
-    return std::isfinite(quotient) ? std::nearbyint(quotient) : std::floor(v / w);
+    const V rest = std::fmod(v, w);
+    const V rounded_to_zero = std::nearbyint((v - rest) / w);
+    return rest != 0 && (rest < 0) != (w < 0) ? rounded_to_zero - 1 : rounded_to_zero;
   } else {
     RequireDivisor(w, "floor_divide");
     if (static_cast<int64_t>(w) == -1) return static_cast<V>(0 - static_cast<uint64_t>(v));
@@ -141,9 +142,9 @@ Tensor CopySign(const Tensor& size, const Tensor& sign) {
   return op(size, sign);
 }
 
-// x / y stays 0.3 away from the integers: x stays 0.6 away from the multiples of 2, and y is near 2.
-const Domain kDividend = {
-    .low = -6, .high = 6, .kinks = {-6, -4, -2, 0, 2, 4, 6}, .margin = 0.6};
+// x / y stays 0.3 away from the integers: x stays 0.6 away from the multiples of 2, and y is
+// near 2.
+const Domain kDividend = {.low = -6, .high = 6, .kinks = {-6, -4, -2, 0, 2, 4, 6}, .margin = 0.6};
 const Domain kDivisor = {.low = 1.9, .high = 2.1};
 const Domain kOffZero = {.low = -2, .high = 2, .kinks = {0}, .margin = 0.2};
 

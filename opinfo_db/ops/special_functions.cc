@@ -24,11 +24,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 namespace policies = boost::math::policies;
-using NoThrow = policies::policy<policies::domain_error<policies::ignore_error>,
-                                 policies::pole_error<policies::ignore_error>,
-                                 policies::overflow_error<policies::ignore_error>,
-                                 policies::evaluation_error<policies::ignore_error>,
-                                 policies::promote_double<false>>;
+using NoThrow = policies::policy<
+    policies::domain_error<policies::ignore_error>, policies::pole_error<policies::ignore_error>,
+    policies::overflow_error<policies::ignore_error>,
+    policies::evaluation_error<policies::ignore_error>, policies::promote_double<false>>;
 
 bool IsPole(double x) { return x <= 0 && x == std::floor(x); }
 
@@ -79,36 +78,40 @@ double SincDerivativeOf(double u, int order) {
   return sum;
 }
 
-// -- what derivatives are made of: each family is closed under differentiation ---------------------
+// -- what derivatives are made of: each family is closed under differentiation
+// ---------------------
 
 Tensor Polygamma(const Tensor& input, double order) {
-  return UnaryOp({"polygamma", FLOATING(PolygammaOf(v, static_cast<int>(a))),
-                  OF_X(t * Polygamma(x, a + 1))},
-                 {.a = order})(input);
+  return UnaryOp(
+      {"polygamma", FLOATING(PolygammaOf(v, static_cast<int>(a))), OF_X(t * Polygamma(x, a + 1))},
+      {.a = order})(input);
 }
 
 Tensor SincDerivative(const Tensor& input, double order) {
-  return UnaryOp({"sinc", FLOATING(std::pow(kPi, a) * SincDerivativeOf(kPi * v, static_cast<int>(a))),
-                  OF_X(t * SincDerivative(x, a + 1))},
-                 {.a = order})(input);
+  return UnaryOp(
+      {"sinc", FLOATING(std::pow(kPi, a) * SincDerivativeOf(kPi * v, static_cast<int>(a))),
+       OF_X(t * SincDerivative(x, a + 1))},
+      {.a = order})(input);
 }
 
 Tensor Sinc(const Tensor& x) { return SincDerivative(x, 0); }
 
-// -- references --------------------------------------------------------------------------------------
+// -- references
+// --------------------------------------------------------------------------------------
 
 // psi^(order)(x) for x > 0: up to x >= 30 by the recurrence, there by the asymptotic series.
 // https://dlmf.nist.gov/5.15 and 5.11.2
 double PolygammaBySeries(double at, int order) {
-  const long double bernoulli[] = {1.0L / 6,      -1.0L / 30, 1.0L / 42,        -1.0L / 30,
-                                   5.0L / 66, -691.0L / 2730, 7.0L / 6, -3617.0L / 510};
+  const long double bernoulli[] = {1.0L / 6,  -1.0L / 30,     1.0L / 42, -1.0L / 30,
+                                   5.0L / 66, -691.0L / 2730, 7.0L / 6,  -3617.0L / 510};
   const auto factorial = [](int n) { return std::tgamma(static_cast<long double>(n) + 1); };
   const long double sign = order % 2 == 0 ? -1 : 1;  // of psi^(order) for order >= 1
   long double x = at, shifted = 0;
   for (; x < 30; x += 1) shifted += factorial(order) / std::pow(x, order + 1.0L);
-  long double sum = order == 0 ? -(std::log(x) - 1 / (2 * x))
-                               : factorial(order - 1) / std::pow(x, static_cast<long double>(order)) +
-                                     factorial(order) / (2 * std::pow(x, order + 1.0L));
+  long double sum = order == 0
+                        ? -(std::log(x) - 1 / (2 * x))
+                        : factorial(order - 1) / std::pow(x, static_cast<long double>(order)) +
+                              factorial(order) / (2 * std::pow(x, order + 1.0L));
   for (int k = 1; k <= 8; ++k) {
     sum += bernoulli[k - 1] * factorial(2 * k + order - 1) / factorial(2 * k) /
            std::pow(x, 2.0L * k + order);
@@ -130,11 +133,12 @@ double SincReference(double x) {
   return x == 0 ? 1.0 : static_cast<double>(std::sin(u) / u);
 }
 
-// -- rows ----------------------------------------------------------------------------------------------
+// -- rows
+// ----------------------------------------------------------------------------------------------
 
 const Domain kPlain = {.low = -2, .high = 2};
 const Domain kPositive = {.low = 0.4, .high = 4};
-const RowOptions kEps = {.parameters = {{"eps", {std::monostate(), 0.2, 0.25}, -1.0}},
+const RowOptions kEps = {.parameters = {{"eps", {std::monostate(), 0.25}, -1.0}},
                          .page = "torch.special."};
 
 // Absent eps is -1: no ends.
@@ -160,7 +164,7 @@ const Registration kRows[] = {
     Row({"lgamma", {FLOATING(LogGammaOf(v)), OF_X(t * Polygamma(x, 0))}, "y = ln |Gamma(x)|; dy = psi(x) dx", kPositive, [](double x) { return std::log(std::abs(std::tgamma(x))); }}),
     Row({"digamma", {FLOATING(PolygammaOf(v, 0)), OF_X(t * Polygamma(x, 1))}, "y = psi(x) = d ln Gamma(x) / dx; dy = psi'(x) dx", kPositive, [](double x) { return PolygammaBySeries(x, 0); }}),
     Row({"sinc", Sinc, "y = sin(pi x) / (pi x), 1 at 0; dy = (cos(pi x) - y) / x dx, 0 at 0", kPlain, SincReference}),
-    Row({"logit", {FLOATING(LogitOf(v, a)), OF_X(LogitSlope(t, x, a))}, "y = ln(z / (1 - z)) with z = x, or x cut at eps and 1 - eps; dy = dx / (x (1 - x)) where it is not cut, else 0", {.low = 0.15, .high = 0.85, .kinks = {0.2, 0.25, 0.75, 0.8}, .margin = 0.02}, [](double x, Parameters p) { const double z = p.a < 0 ? x : std::fmin(std::fmax(x, p.a), 1 - p.a); return std::log(z) - std::log1p(-z); }, kEps}),
+    Row({"logit", {FLOATING(LogitOf(v, a)), OF_X(LogitSlope(t, x, a))}, "y = ln(z / (1 - z)) with z = x, or x cut at eps and 1 - eps; dy = dx / (x (1 - x)) where it is not cut, else 0", {.low = 0.1, .high = 0.9, .kinks = {0.25, 0.75}, .margin = 0.07}, [](double x, Parameters p) { const double z = p.a < 0 ? x : std::fmin(std::fmax(x, p.a), 1 - p.a); return std::log(z) - std::log1p(-z); }, kEps}),
     // clang-format on
 };
 
@@ -186,8 +190,8 @@ const Registration kPolygamma({
     .reference =
         [](std::span<const Array> inputs, const Attributes& attributes) {
           const auto order = static_cast<int>(OrderOf(attributes));
-          return ElementwiseReference(
-              [order](double x) { return PolygammaBySeries(x, order); })(inputs, {});
+          return ElementwiseReference([order](double x) { return PolygammaBySeries(x, order); })(
+              inputs, {});
         },
     .error_cases = {{.description = "a negative order",
                      .inputs = {{DType::kF64, {3}}},
@@ -198,8 +202,7 @@ const Registration kPolygamma({
 }  // namespace
 
 Tensor Erfc(const Tensor& input) {
-  static const UnaryOp op(
-      {"erfc", FLOATING(std::erfc(v)), OF_X(t * Exp(-(x * x)) * -kErfSlope)});
+  static const UnaryOp op({"erfc", FLOATING(std::erfc(v)), OF_X(t * Exp(-(x * x)) * -kErfSlope)});
   return op(input);
 }
 

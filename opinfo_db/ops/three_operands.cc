@@ -18,8 +18,8 @@ V LerpOf(V start, V end, V weight) {
                                    : end - (end - start) * (1 - weight);
 }
 
-const TernaryEntry::Rule kLerp = {FLOATING_3(LerpOf(u, v, w)), BY_W(t * (1.0 - w)), BY_W(t * w),
-                                  BY_XY(t * (y - x))};
+const TernaryEntry::Rule kLerp = {FLOATING_3(LerpOf(u, v, w)), BY_W(t*(1.0 - w)), BY_W(t* w),
+                                  BY_XY(t*(y - x))};
 
 const Registration kRows[] = {
     // clang-format off
@@ -42,17 +42,17 @@ const Registration kLerpScalar({
     .source = "https://pytorch.org/docs/stable/generated/torch.lerp.html",
     .arguments = {{.name = "start", .shape = "~"}, {.name = "end", .shape = "~"}},
     .attributes = {{.name = "weight", .choices = {0.25, 0.75, -1.5, 2.0}}},
-    .build = WithAttributes(
-        "lerp_scalar", 2, {"weight"},
-        [](const Attributes& attributes) {
-          static const TernaryOp lerp(
-              {"lerp_scalar", kLerp.kernel, kLerp.by_x, kLerp.by_y, kLerp.by_w});
-          const double weight = WeightOf(attributes);
-          return [weight](const Tensors& in) -> Tensors {
-            const DType dtype = PromoteTypes(in[0].dtype(), in[1].dtype());
-            return {lerp(in[0], in[1], Full({}, weight, PromoteTypes(dtype, DType::kF32)))};
-          };
-        }),
+    .build = WithAttributes("lerp_scalar", 2, {"weight"},
+                            [](const Attributes& attributes) {
+                              static const TernaryOp lerp({"lerp_scalar", kLerp.kernel, kLerp.by_x,
+                                                           kLerp.by_y, kLerp.by_w});
+                              const double weight = WeightOf(attributes);
+                              return [weight](const Tensors& in) -> Tensors {
+                                const DType dtype = PromoteTypes(in[0].dtype(), in[1].dtype());
+                                return {lerp(in[0], in[1],
+                                             Full({}, weight, PromoteTypes(dtype, DType::kF32)))};
+                              };
+                            }),
     .reference =
         [](std::span<const Array> inputs, const Attributes& attributes) {
           const double weight = WeightOf(attributes);
