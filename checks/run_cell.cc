@@ -157,7 +157,9 @@ class CellRun {
     if (std::none_of(word.begin(), word.end(), IsDerivative)) {
       return cell_.entry->zero_derivative && ReferenceIsZero(*cell_.entry, RequestOf(0));
     }
-    return cell_.entry->zero_derivative || DifferentiatesGrad(word);
+    const bool sums = std::find(word.begin(), word.end(), TransformKind::kGrad) != word.end();
+    return cell_.entry->zero_derivative || (cell_.entry->constant_sum && sums) ||
+           DifferentiatesGrad(word);
   }
 
   void Conclude() {

@@ -116,8 +116,11 @@ struct Entry {
   // difference this one instead: its true derivative is what the entry declares.
   std::function<TensorFn(const Attributes&)> surrogate = nullptr;
   bool zero_derivative = false;  // the derivative is zero everywhere on purpose (floor, sign)
-  bool differentiable = true;    // false: no floating output or input: only value and vmap apply
-  bool composable = true;  // false: vmap, jvp and second derivatives are refused with `refusal`
+  // The outputs, or the gradients, sum to a constant (layer_norm; the losses of x - t): where a
+  // stack has a grad, which sums, zeros may be all that there is to compare.
+  bool constant_sum = false;
+  bool differentiable = true;  // false: no floating output or input: only value and vmap apply
+  bool composable = true;      // false: vmap, jvp and second derivatives are refused with `refusal`
   ErrorClass refusal = ErrorClass::kFailedPrecondition;
   bool random = false;  // draws numbers from a seed: mapped with randomness `same`, so that each
                         // slot draws what the loop draws

@@ -57,7 +57,7 @@ std::vector<Array> BatchNormReference(std::span<const Array> in, const Attribute
 Registration Row(const std::string& name, const std::string& formula, bool affine,
                  SourceLocation where = SourceLocation::Current()) {
   std::vector<Argument> arguments = {
-      {.name = "x", .shape = "n c l"},
+      {.name = "x", .shape = "n c l", .domain = ValuesApart()},
       {.name = "running_mean", .shape = "c"},
       {.name = "running_var", .shape = "c", .domain = {.low = 0.2, .high = 2}}};
   std::vector<ArraySpec> wrong = {{DType::kF64, {3, 4}}, {DType::kF64, {4}}, {DType::kF64, {3}}};
@@ -82,6 +82,7 @@ Registration Row(const std::string& name, const std::string& formula, bool affin
           .build = WithAttributes(name, affine ? 5 : 3, {"training", "eps"},
                                   [name](const Attributes& a) { return Make(name, a); }),
           .reference = BatchNormReference,
+          .constant_sum = !affine,
           .error_cases = {{.description = "channels differ", .inputs = wrong},
                           {.description = "a vector", .inputs = vector}},
       },

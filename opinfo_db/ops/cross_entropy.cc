@@ -42,12 +42,15 @@ void CheckShapes(const Options& options, const Tensors& in) {
       "; expected [n, c], [n] of i64", in.size() > 2 ? ", [c]" : ""));
 }
 
-// log_p [n, c], target [n], weight [c] or undefined.
-Tensor NllLoss(const Options& options, const Tensor& log_p, const Tensor& target,
+// x [n, c], log-probabilities or logits, target [n], weight [c] or undefined.
+Tensor NllLoss(const Options& options, const Tensor& x, bool logits, const Tensor& target,
                const Tensor& weight) {
-  const DType dtype = log_p.dtype();
+  const DType dtype = x.dtype();
   const Tensor zero = Full({}, 0, dtype);
   const Tensor kept = Ne(target, Full({}, static_cast<double>(options.ignore_index), DType::kI64));
+  // Ignored rows go first of all: an infinity in one would come back as infinity times 0.
+  const Tensor rows = Where(Unsqueeze(kept, 1), x, zero);
+  const Tensor log_p = logits ? LogSoftmax(rows, 1) : rows;
   const Tensor index = Where(kept, target, ZerosLike(target));
   const Tensor class_weight =
       Where(kept, weight.defined() ? IndexSelect(weight, 0, index) : Full({}, 1, dtype), zero);
@@ -65,7 +68,7 @@ TensorFn Make(const std::string& name, bool logits, const Attributes& attributes
   return [options = OptionsOf(name, attributes), logits](const Tensors& in) -> Tensors {
     CheckShapes(options, in);
     const Tensor weight = in.size() > 2 ? in[2] : Tensor();
-    return {NllLoss(options, logits ? LogSoftmax(in[0], 1) : in[0], in[1], weight)};
+    return {NllLoss(options, in[0], logits, in[1], weight)};
   };
 }
 

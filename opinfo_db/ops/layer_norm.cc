@@ -54,7 +54,8 @@ std::vector<Array> LayerNormReference(std::span<const Array> in, const Attribute
 
 Registration Row(const std::string& name, const std::string& formula, const std::string& axes,
                  bool affine, SourceLocation where = SourceLocation::Current()) {
-  std::vector<Argument> arguments = {{.name = "x", .shape = "... " + axes}};
+  std::vector<Argument> arguments = {
+      {.name = "x", .shape = "... " + axes, .domain = ValuesApart()}};
   std::vector<ArraySpec> wrong = {{DType::kF64, {3, 4}}};
   if (affine) {
     arguments.push_back({.name = "weight", .shape = axes});
@@ -76,6 +77,7 @@ Registration Row(const std::string& name, const std::string& formula, const std:
           .build = WithAttributes(name, affine ? 3 : 1, {"normalized_shape", "eps"},
                                   [name](const Attributes& a) { return Make(name, a); }),
           .reference = LayerNormReference,
+          .constant_sum = !affine,
           .error_cases = {{.description = "sizes differ",
                            .inputs = wrong,
                            .attributes = {{"normalized_shape", std::vector<int64_t>{5}}}},

@@ -17,6 +17,7 @@ struct Loss {
   double (*reference)(double x, double t, double parameter) = nullptr;
   std::string parameter = "";  // its attribute, positive; "": none
   std::vector<AttributeValue> choices = {};
+  bool of_difference = false;  // a function of x - t: the two gradients cancel in a sum
 };
 
 std::vector<std::string> Known(const Loss& loss) {
@@ -69,6 +70,7 @@ Registration Row(Loss loss, SourceLocation where = SourceLocation::Current()) {
                 });
                 return std::vector<Array>{ReducedReference(losses, ReductionOf(a, loss.name))};
               },
+          .constant_sum = loss.of_difference,
           .error_cases = {{.description = "shapes differ",
                            .inputs = {{DType::kF64, {3, 4}}, {DType::kF64, {4}}}},
                           {.description = "an unknown reduction",
@@ -113,13 +115,15 @@ const Registration kRows[] = {
     Row({.name = "mse_loss",
          .formula = "l = (x - t)^2; dl = 2 (x - t) (dx - dt)",
          .loss = [](const Tensor& x, const Tensor& t, double) { return Square(x - t); },
-         .reference = [](double x, double t, double) { return (x - t) * (x - t); }}),
+         .reference = [](double x, double t, double) { return (x - t) * (x - t); },
+         .of_difference = true}),
     Row({.name = "l1_loss",
          .formula = "l = |x - t|; dl = sign(x - t) (dx - dt), 0 at a tie",
          .x = Distinct(),
          .target = Distinct(),
          .loss = [](const Tensor& x, const Tensor& t, double) { return Abs(x - t); },
-         .reference = [](double x, double t, double) { return std::abs(x - t); }}),
+         .reference = [](double x, double t, double) { return std::abs(x - t); },
+         .of_difference = true}),
     Row({.name = "huber_loss",
          .formula = "l = d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), d = x - t; "
                     "dl = clamp(d, -delta, delta) dd",
@@ -128,7 +132,8 @@ const Registration kRows[] = {
          .loss = HuberOf,
          .reference = HuberOf,
          .parameter = "delta",
-         .choices = {1.0, 0.95, 1.05}}),
+         .choices = {1.0, 0.95, 1.05},
+         .of_difference = true}),
     Row({.name = "smooth_l1_loss",
          .formula = "l = d^2 / (2 beta) where |d| < beta, else |d| - beta / 2, d = x - t; "
                     "dl = clamp(d / beta, -1, 1) dd",
@@ -138,7 +143,8 @@ const Registration kRows[] = {
                     double beta) { return HuberOf(x, t, beta) / beta; },
          .reference = [](double x, double t, double beta) { return HuberOf(x, t, beta) / beta; },
          .parameter = "beta",
-         .choices = {1.0, 0.95, 1.05}}),
+         .choices = {1.0, 0.95, 1.05},
+         .of_difference = true}),
     Row({.name = "binary_cross_entropy",
          .formula = "l = -t ln x - (1 - t) ln(1 - x), each logarithm at least -100; "
                     "dl = ((1 - t) / (1 - x) - t / x) dx + (ln(1 - x) - ln x) dt",

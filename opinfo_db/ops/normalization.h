@@ -20,6 +20,10 @@ inline Tensor Standardised(const Tensor& x, const Dims& dims, double eps) {
   return centred * Rsqrt(Mean(Square(centred), dims, true) + eps);
 }
 
+// No two values are close: where all nearly agree, gradients are differences of large numbers,
+// which f32 cannot tell from the zero that their sum is.
+inline Domain ValuesApart() { return {.low = -10, .high = 10, .margin = 0.3, .distinct = true}; }
+
 // Mean and variance of some values.
 inline std::pair<double, double> Moments(const std::vector<double>& values) {
   double mean = 0, variance = 0;
