@@ -8,12 +8,11 @@
 #include "engine/ops.h"
 #include "opinfo_db/entry.h"
 #include "opinfo_db/ops/build.h"
+#include "opinfo_db/ops/folds.h"
 #include "opinfo_db/ops/reference.h"
 
 namespace peelcheck {
 namespace {
-
-using Values = std::vector<double>;
 
 double SumOf(const Values& values) {
   double sum = 0;
@@ -34,54 +33,9 @@ double ProductOf(const Values& values) {
   return product;
 }
 
-// As in PyTorch an empty list stands for all dims.
-std::optional<Dims> DimsOrAll(const Attributes& attributes, const std::string& tag) {
-  std::optional<Dims> dims = GetOptionalInts(attributes, "dim", tag);
-  if (dims.has_value() && dims->empty()) return std::nullopt;
-  return dims;
+Reference Folded(double (*fold)(const Values&)) {
+  return FoldReference([fold](const Values& values, const Attributes&) { return fold(values); });
 }
-
-// Collects the values that fall together, then folds them.
-Reference FoldReference(double (*fold)(const Values&)) {
-  return [fold](std::span<const Array> inputs, const Attributes& attributes) {
-    const Array& x = inputs[0];
-    const std::optional<Dims> dims = DimsOrAll(attributes, "reference");
-    std::vector<bool> reduced(x.shape().size(), !dims.has_value());
-    for (const int64_t dim : dims.value_or(Dims())) {
-      if (x.rank() > 0) reduced[WrapReferenceDim(dim, x)] = true;
-    }
-    Shape kept;
-    Shape result_shape;
-    const bool keepdim = GetBool(attributes, "keepdim", false, "reference");
-    for (size_t i = 0; i < reduced.size(); ++i) {
-      kept.push_back(reduced[i] ? 1 : x.shape()[i]);
-      if (!reduced[i] || keepdim) result_shape.push_back(kept.back());
-    }
-    std::vector<Values> groups(static_cast<size_t>(ElementCount(kept)));
-    ForEachIndex(x.shape(), [&](const Index& index) {
-      int64_t group = 0;
-      for (size_t i = 0; i < index.size(); ++i)
-        group = group * kept[i] + (reduced[i] ? 0 : index[i]);
-      groups[static_cast<size_t>(group)].push_back(At(x, index));
-    });
-    Array result = Array::Zeros(x.dtype(), result_shape);
-    for (int64_t i = 0; i < result.size(); ++i) {
-      result.SetDouble(i, fold(groups[static_cast<size_t>(i)]));
-    }
-    return std::vector<Array>{result};
-  };
-}
-
-std::vector<ErrorCase> DimErrors() {
-  return {{.description = "dim past the end",
-           .inputs = {{DType::kF64, {3, 4}}},
-           .attributes = {{"dim", 2}}},
-          {.description = "dim before the start",
-           .inputs = {{DType::kF64, {3, 4}}},
-           .attributes = {{"dim", -3}}}};
-}
-
-AttributeSpec KeepDim() { return {.name = "keepdim", .choices = {false, true}}; }
 
 struct Reduction {
   std::string name;
@@ -119,7 +73,7 @@ Registration Row(Reduction row, SourceLocation where = SourceLocation::Current()
                                       return {call(in[0], dim, keepdim)};
                                     };
                                   }),
-          .reference = FoldReference(row.fold),
+          .reference = Folded(row.fold),
           .error_cases = std::move(errors),
       },
       where);
@@ -157,7 +111,7 @@ const Registration kProd({
                                 return {Prod(in[0], dim, keepdim)};
                               };
                             }),
-    .reference = FoldReference(ProductOf),
+    .reference = Folded(ProductOf),
     .error_cases = DimErrors(),
 });
 
