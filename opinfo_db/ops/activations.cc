@@ -114,7 +114,7 @@ const Registration kRows[] = {
     // clang-format off
     Row({"relu", Relu, "y = max(x, 0); dy = dx where x > 0, else 0", kKinkAtZero, [](double x) { return x > 0 ? x : 0.0; }, kNone}),
     Row({"softplus", Softplus, "y = ln(1 + e^x); dy = dx / (1 + e^-x)", {.low = -3, .high = 3}, [](double x) { return std::log1p(std::exp(x)); }, kNone}),
-    Row({"log_sigmoid", {FLOATING(-SoftplusOf(-v)), OF_X(t * Sigmoid(-x))}, "y = -ln(1 + e^-x); dy = dx / (1 + e^x)", kWide, [](double x) { return std::log(1 / (1 + std::exp(-x))); }, {.page = "torch.nn.functional.logsigmoid.html#"}}),
+    Row({"log_sigmoid", {FLOATING(-SoftplusOf(-v)), OF_X(t * Sigmoid(-x))}, "y = -ln(1 + e^-x); dy = dx / (1 + e^x)", kWide, [](double x) { return std::log(1 / (1 + std::exp(-x))); }, {.source = "https://pytorch.org/docs/stable/generated/torch.nn.functional.logsigmoid.html"}}),
     Row({"leaky_relu", {FLOATING(v > 0 ? v : v * a), OF_X(Where(Above(x, 0), t, t * a))}, "y = x where x > 0, else negative_slope x; dy = dx where x > 0, else negative_slope dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? x * p.a : x; }, kSlope}),
     Row({"elu", {FLOATING(v > 0 ? v : a * std::expm1(v)), OF_X(Where(Above(x, 0), t, t * Exp(OnlyUpTo(x, 0)) * a))}, "y = x where x > 0, else alpha (e^x - 1); dy = dx where x > 0, else alpha e^x dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? p.a * (std::exp(x) - 1) : x; }, kAlpha}),
     Row({"celu", {FLOATING(v > 0 ? v : a * std::expm1(v / a)), OF_X(Where(Above(x, 0), t, t * Exp(OnlyUpTo(x, 0) * (1 / a))))}, "y = x where x > 0, else alpha (e^(x / alpha) - 1); dy = dx where x > 0, else e^(x / alpha) dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? p.a * (std::exp(x / p.a) - 1) : x; }, kAlphaNotZero}),
