@@ -97,7 +97,9 @@ Registration Register(const std::string& name, const std::string& formula,
       {
           .name = name,
           .formula = formula,
-          .source = "https://pytorch.org/docs/stable/generated/" + options.page + name + ".html",
+          .source = !options.source.empty() ? options.source
+                                            : "https://pytorch.org/docs/stable/generated/" +
+                                                  options.page + name + ".html",
           .arguments = std::move(arguments),
           .attributes = SpecsOf(options),
           .build = std::move(build),

@@ -54,6 +54,7 @@ struct RowOptions {
   std::vector<NumberAttribute> parameters = {};  // a, and b
   void (*check)(const Parameters&) = nullptr;    // throws on values that do not fit
   std::string page = "torch.";                   // of PyTorch's documentation
+  std::string source = "";                       // where the page has another name
   bool zero_derivative = false;                  // zero everywhere on purpose
   bool to_bool = false;                          // the result is bool: no derivative
   ValueKind values = ValueKind::kFloating;       // what the operands are

@@ -4,7 +4,6 @@
 
 #include "engine/batching.h"
 #include "engine/kernels/elementwise.h"
-#include "engine/rule_results.h"
 
 namespace peelcheck {
 namespace {
@@ -30,25 +29,21 @@ class WhereFunction : public Function {
     return {Tensor::FromArray(z)};
   }
   // Only the condition is needed later: x, y and the result may be written in place.
-  void SetupContext(Context& ctx, TensorSpan in, TensorSpan out) const override {
-    ctx.Save({in[0]});
-    ctx.Set("specs", Specs{SpecOf(in[1]), SpecOf(in[2]), SpecOf(out[0])});
-  }
+  void SetupContext(Context& ctx, TensorSpan in, TensorSpan) const override { ctx.Save({in[0]}); }
   Tensors Backward(Context& ctx, TensorSpan ct) const override {
     const Tensor& condition = ctx.saved()[0];
-    const Specs& specs = ctx.Get<Specs>("specs");
     const Tensor zero = Full({}, 0.0, ct[0].dtype());
     Tensors gradients(3);
     for (size_t i = 1; i < 3; ++i) {
       if (!ctx.needs_input_grad(i)) continue;
       const Tensor gradient =
           i == 1 ? Where(condition, ct[0], zero) : Where(condition, zero, ct[0]);
-      gradients[i] = To(SumTo(gradient, specs[i - 1].shape), specs[i - 1].dtype);
+      gradients[i] = To(SumTo(gradient, ctx.input_spec(i).shape), ctx.input_spec(i).dtype);
     }
     return gradients;
   }
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
-    const TensorSpec& result = ctx.Get<Specs>("specs")[2];
+    const TensorSpec& result = ctx.output_spec(0);
     const DType dtype = result.dtype;
     const Tensor zero = Full({}, 0.0, dtype);
     const Tensor x = tangents[1].defined() ? To(tangents[1], dtype) : zero;
@@ -62,7 +57,6 @@ class WhereFunction : public Function {
   bool handles_undefined() const override { return true; }
 
  private:
-  using Specs = std::array<TensorSpec, 3>;  // x, y, result
   template <typename V>
   static void Select(const Array& condition, const Array& x, const Array& y, Array& z) {
     V* out = z.fresh_data<V>();

@@ -77,8 +77,8 @@ Tensor StrictlyInside(T t, T x, double low, double high) {
 
 void RequireOrder(const Parameters& p) {
   if (p.a <= p.b) return;
-  ThrowInvalidArgument(absl::StrCat("[hardtanh] min_val=", p.a, " max_val=", p.b,
-                                    "; expected min_val <= max_val"));
+  ThrowInvalidArgument(
+      absl::StrCat("[hardtanh] min_val=", p.a, " max_val=", p.b, "; expected min_val <= max_val"));
 }
 
 void RequireAlpha(const Parameters& p) {
@@ -99,6 +99,7 @@ const Domain kKinksAtThree = {.low = -5, .high = 5, .kinks = {-3, 3}};
 const Domain kKinksAtLambda = {.low = -2, .high = 2, .kinks = {-1, -0.5, 0.5, 1}};
 const std::vector<ArraySpec> kThree = {{DType::kF64, {3}}};
 
+// clang-format off
 const RowOptions kNone = {.page = kPage};
 const RowOptions kSlope = {.parameters = {{"negative_slope", {std::monostate(), 0.2, -0.5}, 0.01}}, .page = kPage};
 const RowOptions kAlpha = {.parameters = {{"alpha", {std::monostate(), 0.5, 2.0}, 1.0}}, .page = kPage};
@@ -107,12 +108,13 @@ const RowOptions kEnds = {.parameters = {{"min_val", {std::monostate(), -0.5}, -
 const RowOptions kLambda = {.parameters = {{"lambd", {std::monostate(), 1.0}, 0.5}}, .page = kPage};
 const RowOptions kLambdaNotNegative = {.parameters = kLambda.parameters, .check = RequireNotNegative, .page = kPage, .error_cases = {{.description = "a negative lambd", .inputs = kThree, .attributes = {{"lambd", -1.0}}}}};
 const RowOptions kThreshold = {.parameters = {{"threshold", {-0.5, 0.5}}, {"value", {3.0, -1.0}}}, .page = kPage};
+// clang-format on
 
 const Registration kRows[] = {
     // clang-format off
     Row({"relu", Relu, "y = max(x, 0); dy = dx where x > 0, else 0", kKinkAtZero, [](double x) { return x > 0 ? x : 0.0; }, kNone}),
     Row({"softplus", Softplus, "y = ln(1 + e^x); dy = dx / (1 + e^-x)", {.low = -3, .high = 3}, [](double x) { return std::log1p(std::exp(x)); }, kNone}),
-    Row({"log_sigmoid", {FLOATING(-SoftplusOf(-v)), OF_X(t * Sigmoid(-x))}, "y = -ln(1 + e^-x); dy = dx / (1 + e^x)", kWide, [](double x) { return std::log(1 / (1 + std::exp(-x))); }, {.page = "torch.nn.functional.logsigmoid.html#"}}),
+    Row({"log_sigmoid", {FLOATING(-SoftplusOf(-v)), OF_X(t * Sigmoid(-x))}, "y = -ln(1 + e^-x); dy = dx / (1 + e^x)", kWide, [](double x) { return std::log(1 / (1 + std::exp(-x))); }, {.source = "https://pytorch.org/docs/stable/generated/torch.nn.functional.logsigmoid.html"}}),
     Row({"leaky_relu", {FLOATING(v > 0 ? v : v * a), OF_X(Where(Above(x, 0), t, t * a))}, "y = x where x > 0, else negative_slope x; dy = dx where x > 0, else negative_slope dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? x * p.a : x; }, kSlope}),
     Row({"elu", {FLOATING(v > 0 ? v : a * std::expm1(v)), OF_X(Where(Above(x, 0), t, t * Exp(OnlyUpTo(x, 0)) * a))}, "y = x where x > 0, else alpha (e^x - 1); dy = dx where x > 0, else alpha e^x dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? p.a * (std::exp(x) - 1) : x; }, kAlpha}),
     Row({"celu", {FLOATING(v > 0 ? v : a * std::expm1(v / a)), OF_X(Where(Above(x, 0), t, t * Exp(OnlyUpTo(x, 0) * (1 / a))))}, "y = x where x > 0, else alpha (e^(x / alpha) - 1); dy = dx where x > 0, else e^(x / alpha) dx", kKinkAtZero, [](double x, Parameters p) { return x < 0 ? p.a * (std::exp(x / p.a) - 1) : x; }, kAlphaNotZero}),
@@ -145,26 +147,37 @@ bool IsTanh(const Attributes& attributes) {
 
 const Registration kGelu({
     .name = "gelu",
-    .formula = "y = x Phi(x), Phi the normal distribution; dy = (Phi(x) + x phi(x)) dx. approximate=tanh: Phi(x) = (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2",
+    .formula = "y = x Phi(x), Phi the normal distribution; dy = (Phi(x) + x phi(x)) dx. "
+               "approximate=tanh: Phi(x) = (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2",
     .source = "https://arxiv.org/abs/1606.08415",
     .arguments = {{.name = "x", .domain = kWide}},
-    .attributes = {{.name = "approximate", .choices = {std::monostate(), std::string("none"), std::string("tanh")}}},
+    .attributes = {{.name = "approximate",
+                    .choices = {std::monostate(), std::string("none"), std::string("tanh")}}},
     .build = WithAttributes("gelu", 1, {"approximate"},
                             [](const Attributes& attributes) {
-                              static const UnaryOp exact({"gelu", FLOATING(GeluOf(v, false)), OF_X(GeluSlope(t, x, false))});
-                              static const UnaryOp tanh({"gelu", FLOATING(GeluOf(v, true)), OF_X(GeluSlope(t, x, true))});
+                              static const UnaryOp exact({"gelu", FLOATING(GeluOf(v, false)),
+                                                          OF_X(GeluSlope(t, x, false))});
+                              static const UnaryOp tanh(
+                                  {"gelu", FLOATING(GeluOf(v, true)), OF_X(GeluSlope(t, x, true))});
                               const UnaryOp& op = IsTanh(attributes) ? tanh : exact;
                               return [&op](const Tensors& in) -> Tensors { return {op(in[0])}; };
                             }),
     .reference =
         [](std::span<const Array> inputs, const Attributes& attributes) {
           if (!IsTanh(attributes)) {
-            return ElementwiseReference([](double x) { return x * (0.5 + 0.5 * std::erf(x / std::sqrt(2.0))); })(inputs, {});
+            return ElementwiseReference([](double x) {
+              return x * (0.5 + 0.5 * std::erf(x / std::sqrt(2.0)));
+            })(inputs, {});
           }
           // (1 + tanh u) / 2 = 1 / (1 + e^(-2u))
-          return ElementwiseReference([](double x) { return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))); })(inputs, {});
+          return ElementwiseReference([](double x) {
+            return x /
+                   (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+          })(inputs, {});
         },
-    .error_cases = {{.description = "an approximation that there is not", .inputs = kThree, .attributes = {{"approximate", std::string("sigmoid")}}}},
+    .error_cases = {{.description = "an approximation that there is not",
+                     .inputs = kThree,
+                     .attributes = {{"approximate", std::string("sigmoid")}}}},
 });
 
 }  // namespace

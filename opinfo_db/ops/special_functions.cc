@@ -138,8 +138,7 @@ double SincReference(double x) {
 
 const Domain kPlain = {.low = -2, .high = 2};
 const Domain kPositive = {.low = 0.4, .high = 4};
-const RowOptions kEps = {.parameters = {{"eps", {std::monostate(), 0.25}, -1.0}},
-                         .page = "torch.special."};
+const RowOptions kEps = {.parameters = {{"eps", {std::monostate(), 0.25}, -1.0}}};
 
 // Absent eps is -1: no ends.
 Tensor LogitSlope(const Tensor& t, const Tensor& x, double eps) {
