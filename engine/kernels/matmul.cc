@@ -13,7 +13,7 @@ struct Strides {
 };
 
 // Below this many multiplications the loop is faster than setting up Eigen's blocking.
-constexpr int64_t kSmallProduct = 512;
+constexpr int64_t kSmallProduct = 100;
 
 template <typename T>
 void SmallProduct(const T* x, Strides xs, const T* y, Strides ys, T* z, int64_t m, int64_t k,

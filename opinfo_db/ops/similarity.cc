@@ -148,7 +148,7 @@ const Registration kGlu({
     .name = "glu",
     .formula = "y = a sigmoid(b), x = [a b] along dim",
     .source = "Dauphin et al. 2017, Language modeling with gated convolutional networks, (1)",
-    .arguments = {{.name = "x", .shape = "m 6 n"}},
+    .arguments = {{.name = "x", .shape = "m 12 n"}},
     .attributes = {{.name = "dim", .choices = {1, -2}}},
     .build = WithAttributes("glu", 1, {"dim"}, MakeGlu),
     .reference = GluReference,
