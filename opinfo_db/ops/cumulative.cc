@@ -4,6 +4,7 @@
 // A prefix is a row of a triangle: x against itself, [.., n, n], what lies behind the diagonal
 // replaced by the neutral element, reduced along the last axis. n^2 elements, and in return exact
 // where a division or a subtraction would not be: cumprod at zeros, in every derivative.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,12 +30,18 @@ Tensor Prefixes(const Tensor& x, int64_t dim, double neutral) {
 // here: the index has no derivative.
 Tensor PrefixArg(const Tensor& x, int64_t dim, bool largest) {
   const Tensor prefixes = Prefixes(Detach(x), dim, largest ? -kInfinity : kInfinity);
-  const Tensor extreme = largest ? Amax(prefixes, Dims{-1}, true) : Amin(prefixes, Dims{-1}, true);
   const int64_t n = prefixes.dim(prefixes.rank() - 1);
+  if (n == 0) return To(Detach(x), DType::kI64);
+  const Tensor extreme = largest ? Amax(prefixes, Dims{-1}, true) : Amin(prefixes, Dims{-1}, true);
   Array positions = Array::Zeros(DType::kI64, {n});
   for (int64_t i = 0; i < n; ++i) positions.SetDouble(i, static_cast<double>(i));
-  const Tensor hit =
-      Where(Eq(prefixes, extreme), Tensor::FromArray(positions), Full({}, -1, DType::kI64));
+  // nan, the extreme of every prefix that holds one, equals nothing. What is behind the diagonal
+  // counts for nothing, even where its infinity equals the extreme.
+  const Tensor none = Full({}, -1, DType::kI64);
+  const Tensor index = Tensor::FromArray(positions);
+  const Tensor nans = Where(Ne(prefixes, prefixes), index, none);
+  const Tensor equal = Where(Eq(prefixes, extreme), index, nans);
+  const Tensor hit = Tril(equal + 1) - 1;
   return MoveDim(Amax(hit, Dims{-1}), -1, dim);
 }
 

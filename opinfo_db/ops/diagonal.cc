@@ -137,19 +137,23 @@ Tensor PlanesBack(const Tensor& x, const Planes& planes) {
   return Permute(x, order);
 }
 
-std::vector<AttributeSpec> PlaneSpecs() {
-  return {{.name = "offset", .choices = {int64_t{0}, int64_t{1}, int64_t{-1}}},
-          {.name = "dim1", .choices = {int64_t{0}, int64_t{-2}}},
-          {.name = "dim2", .choices = {int64_t{1}, int64_t{-1}}}};
+// The remaining axes of a position, in order.
+Index Without(const Index& at, size_t dim1, size_t dim2) {
+  Index rest;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (i != dim1 && i != dim2) rest.push_back(at[i]);
+  }
+  return rest;
 }
 
 const Registration kDiagonal({
     .name = "diagonal",
     .formula = "y[.., i] = x[.., i, .., i + offset, ..] at dim1 and dim2; dy likewise",
     .source = "https://pytorch.org/docs/stable/generated/torch.diagonal.html",
-    // Clear of dim1 = -2 being dim2 = 1: rank 2 or 4.
-    .arguments = {{.name = "x", .shape = "3 5"}},
-    .attributes = PlaneSpecs(),
+    .arguments = {{.name = "x", .shape = "3 5 4"}},
+    .attributes = {{.name = "offset", .choices = {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{4}}},
+                   {.name = "dim1", .choices = {int64_t{0}, int64_t{-3}}},
+                   {.name = "dim2", .choices = {int64_t{1}, int64_t{2}, int64_t{-1}}}},
     .build = WithAttributes("diagonal", 1, {"offset", "dim1", "dim2"},
                             [](const Attributes& attributes) {
                               return [attributes](const Tensors& in) -> Tensors {
@@ -158,15 +162,23 @@ const Registration kDiagonal({
                                 return {DiagonalOfLast(PlanesLast(in[0], planes), planes.offset)};
                               };
                             }),
+    // Every element of x that is on the diagonal, wherever it goes.
     .reference =
         [](std::span<const Array> inputs, const Attributes& attributes) {
           const Array& x = inputs[0];
           const int64_t offset = GetInt(attributes, "offset", 0, kTag);
-          const Shape shape = {DiagonalLength(x.dim(0), x.dim(1), offset)};
-          return std::vector<Array>{FromIndices(x.dtype(), shape, [&](const Index& at) {
-            return At(
-                x, {at[0] + std::max<int64_t>(0, -offset), at[0] + std::max<int64_t>(0, offset)});
-          })};
+          const size_t dim1 = WrapReferenceDim(GetInt(attributes, "dim1", 0, kTag), x);
+          const size_t dim2 = WrapReferenceDim(GetInt(attributes, "dim2", 1, kTag), x);
+          const size_t other = 3 - dim1 - dim2;
+          std::vector<double> values;
+          for (int64_t k = 0; k < x.shape()[other]; ++k) {
+            ForEachIndex(x.shape(), [&](const Index& at) {
+              if (at[other] == k && at[dim2] - at[dim1] == offset) values.push_back(At(x, at));
+            });
+          }
+          const int64_t length = std::ssize(values) / x.shape()[other];
+          return std::vector<Array>{
+              Array::FromValues(x.dtype(), {x.shape()[other], length}, values)};
         },
     .error_cases = {{.description = "one axis", .inputs = {{DType::kF64, {3}}}},
                     {.description = "the same axis twice",
@@ -178,8 +190,10 @@ const Registration kDiagEmbed({
     .name = "diag_embed",
     .formula = "y[.., i, i + offset] = x[.., i] at dim1 and dim2, else 0; dy likewise",
     .source = "https://pytorch.org/docs/stable/generated/torch.diag_embed.html",
-    .arguments = {{.name = "x", .shape = "n"}},
-    .attributes = PlaneSpecs(),
+    .arguments = {{.name = "x", .shape = "m n"}},
+    .attributes = {{.name = "offset", .choices = {int64_t{0}, int64_t{1}, int64_t{-1}}},
+                   {.name = "dim1", .choices = {int64_t{0}, int64_t{-2}}},
+                   {.name = "dim2", .choices = {int64_t{2}, int64_t{-1}}}},
     .build = WithAttributes("diag_embed", 1, {"offset", "dim1", "dim2"},
                             [](const Attributes& attributes) {
                               return [attributes](const Tensors& in) -> Tensors {
@@ -194,9 +208,17 @@ const Registration kDiagEmbed({
         [](std::span<const Array> inputs, const Attributes& attributes) {
           const Array& x = inputs[0];
           const int64_t offset = GetInt(attributes, "offset", 0, kTag);
-          const int64_t n = x.dim(0) + std::abs(offset);
-          return std::vector<Array>{FromIndices(x.dtype(), {n, n}, [&](const Index& at) {
-            return at[1] - at[0] == offset ? At(x, {std::min(at[0], at[1])}) : 0.0;
+          const int64_t n = x.dim(1) + std::abs(offset);
+          const auto axis = [&](const char* name, int64_t fallback) {
+            const int64_t dim = GetInt(attributes, name, fallback, kTag);
+            return static_cast<size_t>(dim < 0 ? dim + 3 : dim);
+          };
+          const size_t dim1 = axis("dim1", -2), dim2 = axis("dim2", -1);
+          Shape shape(3, n);
+          shape[3 - dim1 - dim2] = x.dim(0);
+          return std::vector<Array>{FromIndices(x.dtype(), shape, [&](const Index& at) {
+            if (at[dim2] - at[dim1] != offset) return 0.0;
+            return At(x, {Without(at, dim1, dim2)[0], std::min(at[dim1], at[dim2])});
           })};
         },
     .error_cases = {{.description = "rank 0", .inputs = {{DType::kF64, {}}}}},

@@ -66,7 +66,7 @@ const Registration kNorm({
     // |x| without ties, for p = inf.
     .arguments = {{.name = "x",
                    .domain = {.low = 0.2, .high = 50, .margin = 0.05, .distinct = true}}},
-    .attributes = {{.name = "p", .choices = {2.0, 1.0, 3.0, std::string("inf")}},
+    .attributes = {{.name = "p", .choices = {2.0, 1.0, 3.0, std::string("inf"), 0.0}},
                    {.name = "dim", .kind = AttributeKind::kDims},
                    KeepDim()},
     .allows_empty = false,

@@ -57,9 +57,22 @@ const Registration kFlatten({
                             }),
     .reference =
         [](std::span<const Array> inputs, const Attributes& attributes) {
-          const Sizes sizes = Flattened(inputs[0].shape(), attributes, kTag);
-          return std::vector<Array>{Array::FromValues(
-              inputs[0].dtype(), Shape(sizes.begin(), sizes.end()), inputs[0].ToDoubles())};
+          // Axis by axis, multiplied in while inside of the range.
+          const auto rank = std::ssize(inputs[0].shape());
+          const auto wrap = [rank](int64_t dim) { return dim < 0 ? dim + rank : dim; };
+          const int64_t start = wrap(GetInt(attributes, "start_dim", 0, kTag));
+          const int64_t end = wrap(GetInt(attributes, "end_dim", -1, kTag));
+          Shape shape;
+          for (int64_t i = 0; i < rank; ++i) {
+            const int64_t size = inputs[0].dim(i);
+            if (i > start && i <= end) {
+              shape.back() *= size;
+            } else {
+              shape.push_back(size);
+            }
+          }
+          return std::vector<Array>{
+              Array::FromValues(inputs[0].dtype(), shape, inputs[0].ToDoubles())};
         },
     .error_cases = {{.description = "start behind end",
                      .inputs = {{DType::kF64, {3, 4}}},

@@ -2,6 +2,7 @@
 // with n - correction as divisor.
 //
 //   BuildOperation("var", {{"dim", -1}, {"correction", int64_t{0}}, {"keepdim", true}})
+#include <algorithm>
 #include <cmath>
 
 #include "engine/ops.h"
@@ -16,7 +17,14 @@ Tensor Variance(const Tensor& x, const std::optional<Dims>& dims, int64_t correc
   const Tensor centred = x - Mean(x, dims, true);
   const Tensor squares = Sum(Square(centred), dims, keepdim);
   const double n = static_cast<double>(x.size()) / std::max<double>(1, squares.size());
-  return squares * (1 / (n - static_cast<double>(correction)));
+  return squares / Full({}, std::max(0.0, n - static_cast<double>(correction)), x.dtype());
+}
+
+// At variance 0 the derivative is 0, a subgradient, instead of infinite times 0.
+Tensor Deviation(const Tensor& variance) {
+  const Tensor zero = Full({}, 0, variance.dtype());
+  const Tensor is_zero = Eq(variance, zero);
+  return Where(is_zero, zero, Sqrt(Where(is_zero, Full({}, 1, variance.dtype()), variance)));
 }
 
 double VarianceOf(const Values& values, int64_t correction) {
@@ -46,14 +54,13 @@ Registration Row(const std::string& name, const std::string& formula, bool root,
                                  const bool keepdim = GetBool(attributes, "keepdim", false, name);
                                  return [=](const Tensors& in) -> Tensors {
                                    const Tensor var = Variance(in[0], dims, correction, keepdim);
-                                   return {root ? Sqrt(var) : var};
+                                   return {root ? Deviation(var) : var};
                                  };
                                }),
        .reference = FoldReference([root](const Values& values, const Attributes& attributes) {
          const double var = VarianceOf(values, GetInt(attributes, "correction", 1, "reference"));
          return root ? std::sqrt(var) : var;
        }),
-       .constant_sum = false,
        .error_cases = DimErrors()},
       where);
 }
