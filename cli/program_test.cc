@@ -126,7 +126,7 @@ TEST_F(Program, DepthAddsEveryWord) {
 TEST_F(Program, BadCommandLinesSayWhatToDo) {
   ExpectUsageError("run --op nosuchop --out " + Out(), "no op matches \"nosuchop\"");
   ExpectUsageError("run --check nosuch --out " + Out(), "no check matches \"nosuch\"");
-  ExpectUsageError("run --dtype f16 --out " + Out(), "unknown dtype \"f16\"");
+  ExpectUsageError("run --dtype f16 --out " + Out(), "half precision is not supported");
   ExpectUsageError("run --engine nosuch --out " + Out(), "peelcheck list engines");
   ExpectUsageError("run --samples 0 --out " + Out(), "samples is 0");
   ExpectUsageError("run --nosuch --out " + Out(), "--nosuch");

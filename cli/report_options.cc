@@ -74,8 +74,10 @@ absl::StatusOr<std::vector<DType>> ParseDTypes(const std::vector<std::string>& n
   for (const std::string& name : names) {
     const std::optional<DType> dtype = DTypeFromName(name);
     if (!dtype.has_value() || !IsFloating(*dtype)) {
+      const std::string why(WhyNoDType(name));
       return absl::InvalidArgumentError("unknown dtype \"" + name +
-                                        "\"; expected f64, f32 or both, with a comma");
+                                        "\"; expected f64, f32 or both, with a comma" +
+                                        (why.empty() ? "" : ": " + why));
     }
     if (std::find(dtypes.begin(), dtypes.end(), *dtype) == dtypes.end()) dtypes.push_back(*dtype);
   }

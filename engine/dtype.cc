@@ -21,6 +21,16 @@ std::optional<DType> DTypeFromName(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view WhyNoDType(std::string_view name) {
+  for (const char* complex : {"c32", "c64", "c128", "complex64", "complex128", "complex"}) {
+    if (name == complex) return "complex numbers are not supported";
+  }
+  for (const char* half : {"f16", "bf16", "half", "float16", "bfloat16"}) {
+    if (name == half) return "half precision is not supported";
+  }
+  return "";
+}
+
 double Epsilon(DType dtype) {
   if (dtype == DType::kF32) return std::numeric_limits<float>::epsilon();
   if (dtype == DType::kF64) return std::numeric_limits<double>::epsilon();

@@ -31,6 +31,9 @@ constexpr DType PromoteTypes(DType a, DType b) { return a < b ? b : a; }
 const char* DTypeName(DType dtype);
 // The inverse; nullopt for a name that is none of them.
 std::optional<DType> DTypeFromName(std::string_view name);
+// Why there is no such dtype, to put behind its name: "complex numbers are not supported", "half
+// precision is not supported", or "" for a name that is none anywhere.
+std::string_view WhyNoDType(std::string_view name);
 
 // Machine epsilon: distance from 1 to the next larger value (2^-23, 2^-52); 0 for integer types.
 double Epsilon(DType dtype);

@@ -37,7 +37,7 @@ TEST(Philox, KnownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(Generator, TheSameSeedGivesTheSameNumbers) {
+TEST(semantics_random, TheSameSeedGivesTheSameNumbers) {
   Generator a(7), b(7), c(8);
   for (int i = 0; i < 100; ++i) {
     const uint32_t bits = a.NextBits();
@@ -47,7 +47,7 @@ TEST(Generator, TheSameSeedGivesTheSameNumbers) {
 }
 
 // Bits that must never change: a stored program draws from them.
-TEST(Generator, NumbersAreFixed) {
+TEST(semantics_random, NumbersAreFixed) {
   Generator generator(0);
   EXPECT_EQ(generator.NextBits(), 0x6627e8d5u);
   generator.ManualSeed(0);
@@ -56,7 +56,7 @@ TEST(Generator, NumbersAreFixed) {
       std::ldexp(static_cast<double>((uint64_t{0x6627e8d5 >> 5} << 26) | (0xe169c58d >> 6)), -53));
 }
 
-TEST(Generator, MomentsOfUniformAndNormal) {
+TEST(semantics_random, MomentsOfUniformAndNormal) {
   constexpr int kCount = 200000;
   Generator generator(3);
   double sum = 0, squares = 0, normal_sum = 0, normal_squares = 0, normal_fourth = 0;
@@ -77,7 +77,7 @@ TEST(Generator, MomentsOfUniformAndNormal) {
   EXPECT_NEAR(normal_fourth / kCount, 3, 0.11);
 }
 
-TEST(RandomScope, SeedsAndRestores) {
+TEST(semantics_random, SeedsAndRestores) {
   CurrentGenerator().ManualSeed(5);
   const Values first = ValuesOf(Noise({4}));
   CurrentGenerator().ManualSeed(5);
@@ -103,7 +103,7 @@ TEST(Draws, AnIntegerDtypeIsRefused) {
   EXPECT_THROW(RandomUniform({3}, DType::kI64, "noise"), Error);
 }
 
-TEST(RandomUnderVmap, ErrorRefusesAndSaysWhatToDo) {
+TEST(semantics_random, ErrorRefusesAndSaysWhatToDo) {
   for (const BatchDim dim : {BatchDim(0), BatchDim(std::nullopt)}) {
     // The second input is mapped, so with dim none the noise is for an input that is not batched.
     const TensorFn f = Vmap([](const Tensors& in) { return Tensors{AddNoise(in)[0] + in[1]}; },
@@ -119,7 +119,7 @@ TEST(RandomUnderVmap, ErrorRefusesAndSaysWhatToDo) {
   }
 }
 
-TEST(RandomUnderVmap, DifferentIsOneDrawOfAllSlots) {
+TEST(semantics_random, DifferentIsOneDrawOfAllSlots) {
   RandomScope seeded(42);
   const Values all = ValuesOf(Noise({5, 3}));
   const TensorFn f = Vmap(AddNoiseSeeded, {.randomness = Randomness::kDifferent});
@@ -131,7 +131,7 @@ TEST(RandomUnderVmap, DifferentIsOneDrawOfAllSlots) {
   EXPECT_EQ(ValuesOf(unbatched({Zeros({5}), Zeros({3})})[0]), all);
 }
 
-TEST(RandomUnderVmap, SameIsOneDrawForAllSlots) {
+TEST(semantics_random, SameIsOneDrawForAllSlots) {
   const Values one = ValuesOf(AddNoiseSeeded({Zeros({3})})[0]);
   const TensorFn f = Vmap(AddNoiseSeeded, {.randomness = Randomness::kSame});
   const Tensor y = f({Zeros({5, 3})})[0];
@@ -139,7 +139,7 @@ TEST(RandomUnderVmap, SameIsOneDrawForAllSlots) {
 }
 
 // Each nesting puts the batches of its `different` levels in front, the outer one first.
-TEST(RandomUnderVmap, NestedLevelsEachByTheirOwnRandomness) {
+TEST(semantics_random, NestedLevelsEachByTheirOwnRandomness) {
   const auto nested = [](Randomness outer, Randomness inner) {
     return ValuesOf(Vmap(Vmap(AddNoiseSeeded, {.randomness = inner}),
                          {.randomness = outer})({Zeros({4, 5, 3})})[0]);
@@ -156,7 +156,7 @@ TEST(RandomUnderVmap, NestedLevelsEachByTheirOwnRandomness) {
   EXPECT_THROW(nested(Randomness::kError, Randomness::kSame), Error);
 }
 
-TEST(RandomUnderVmap, ChunksOfTheSameDrawTheSame) {
+TEST(semantics_random, ChunksOfTheSameDrawTheSame) {
   RandomScope seeded(11);
   const Values one = ValuesOf(Noise({3}));
   CurrentGenerator().ManualSeed(11);
@@ -165,7 +165,7 @@ TEST(RandomUnderVmap, ChunksOfTheSameDrawTheSame) {
   for (int64_t slot = 0; slot < 5; ++slot) EXPECT_EQ(ValuesOf(Select(y, 0, slot)), one);
 }
 
-TEST(RandomUnderVmap, ChunksOfDifferentOnesGoOn) {
+TEST(semantics_random, ChunksOfDifferentOnesGoOn) {
   RandomScope seeded(11);
   const Values all = ValuesOf(Noise({5, 3}));
   CurrentGenerator().ManualSeed(11);
@@ -175,7 +175,7 @@ TEST(RandomUnderVmap, ChunksOfDifferentOnesGoOn) {
 }
 
 // The pullback uses the numbers of the forward pass, slot by slot.
-TEST(RandomUnderVmap, GradientsSeeTheNumbersOfTheForwardPass) {
+TEST(semantics_random, GradientsSeeTheNumbersOfTheForwardPass) {
   const auto scaled = [](const Tensors& in) -> Tensors {
     return {Sum(in[0] * Noise(in[0].shape()))};
   };

@@ -274,7 +274,7 @@ absl::StatusOr<Json> ParseJson(const std::string& text) {
     const size_t bracket = what.find("] ");
     if (bracket != std::string::npos) what = what.substr(bracket + 2);
     return absl::InvalidArgumentError(
-        absl::StrCat("byte ", error.byte, " of ", text.size(), ": ", what));
+        absl::StrCat("byte ", std::min(error.byte, text.size()), " of ", text.size(), ": ", what));
   } catch (const Json::exception& error) {  // a number out of range
     return absl::InvalidArgumentError(absl::StrCat("text: ", error.what()));
   }

@@ -139,7 +139,9 @@ absl::StatusOr<Array> ArrayFromJson(const Json& json, const std::string& where) 
   const std::optional<DType> dtype =
       dtype_json.is_string() ? DTypeFromName(dtype_json.get<std::string>()) : std::nullopt;
   if (!dtype.has_value()) {
-    return Wrong(where + ".dtype", dtype_json, "\"f32\", \"f64\", \"i64\" or \"bool\"");
+    const std::string why(dtype_json.is_string() ? WhyNoDType(dtype_json.get<std::string>()) : "");
+    return Wrong(where + ".dtype", dtype_json,
+                 "\"f32\", \"f64\", \"i64\" or \"bool\"" + (why.empty() ? "" : ": " + why));
   }
   const absl::StatusOr<Shape> shape = ReadShape(json["shape"], where + ".shape");
   if (!shape.ok()) return shape.status();

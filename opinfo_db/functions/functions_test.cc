@@ -46,7 +46,7 @@ const TensorFn kRefusing = [](const Tensors& in) -> Tensors {
   return {OpaqueCubeNotComposable(in[0])};
 };
 
-TEST(CustomFunction, CubeCountsBothCotangentsAndDifferentiatesTwice) {
+TEST(semantics_database, CubeCountsBothCotangentsAndDifferentiatesTwice) {
   const Tensor x = F64({3}, {-1, 0.5, 2});
   for (Tensors (*cube)(const Tensor&) : {OpaqueCube, CubeGenVmap}) {
     const TensorFn f = [cube](const Tensors& in) { return cube(in[0]); };
@@ -64,7 +64,7 @@ TEST(CustomFunction, CubeCountsBothCotangentsAndDifferentiatesTwice) {
   }
 }
 
-TEST(CustomFunction, MulBatchesOperandsOfDifferentRanks) {
+TEST(semantics_database, MulBatchesOperandsOfDifferentRanks) {
   const Tensor x = F64({3, 2}, {1, 2, 3, 4, 5, 6});         // [n, B]
   const Tensor y = F64({2, 1, 3}, {1, -1, 2, 0.5, 3, -2});  // [B, m, n]
   for (Tensor (*mul)(const Tensor&, const Tensor&) : {OpaqueMul, MulGenVmap}) {
@@ -75,14 +75,14 @@ TEST(CustomFunction, MulBatchesOperandsOfDifferentRanks) {
   }
 }
 
-TEST(CustomFunction, MulTakesAnIntegerOperandWithoutGradient) {
+TEST(semantics_database, MulTakesAnIntegerOperandWithoutGradient) {
   const Tensor k = Tensor::FromArray(Array::FromInts({3}, std::vector<int64_t>{2, 3, 4}));
   const TensorFn f = [&](const Tensors& in) -> Tensors { return {Sum(OpaqueMul(k, in[0]))}; };
   ExpectNear(Grad(f)({F64({3}, {1, 1, 1})})[0], {2, 3, 4});
   ExpectNear(Jvp(f, {F64({3}, {1, 1, 1})}, {F64({3}, {1, 0, 2})}).tangents[0], {10});
 }
 
-TEST(CustomFunction, SortReturnsSortedValuesAndTheInverseOfTheirIndices) {
+TEST(semantics_database, SortReturnsSortedValuesAndTheInverseOfTheirIndices) {
   const Tensor x = F64({1, 4}, {3, 1, 4, 2});
   for (Tensors (*sort)(const Tensor&, int64_t) : {OpaqueSort, SortGenVmap}) {
     const Tensors out = sort(x, -1);
@@ -94,7 +94,7 @@ TEST(CustomFunction, SortReturnsSortedValuesAndTheInverseOfTheirIndices) {
   }
 }
 
-TEST(CustomFunction, NegativeDimCountsWithoutTheBatchAxis) {
+TEST(semantics_database, NegativeDimCountsWithoutTheBatchAxis) {
   const Tensor x = F64({3, 4}, {3, 1, 4, 2, 8, 7, 6, 5, 0, 9, -1, 2});
   for (Tensors (*sort)(const Tensor&, int64_t) : {OpaqueSort, SortGenVmap}) {
     const TensorFn along_last = [sort](const Tensors& in) { return sort(in[0], -1); };
@@ -106,7 +106,7 @@ TEST(CustomFunction, NegativeDimCountsWithoutTheBatchAxis) {
   }
 }
 
-TEST(CustomFunction, TakeWithOnlyTheIndexBatchedSumsTheGradientOverSlots) {
+TEST(semantics_database, TakeWithOnlyTheIndexBatchedSumsTheGradientOverSlots) {
   const Tensor x = F64({3}, {1, 2, 3});
   const Tensor ind =
       Tensor::FromArray(Array::FromInts({2, 3}, std::vector<int64_t>{2, 0, 1, 0, 2, 1}));
@@ -128,7 +128,7 @@ TEST(CustomFunction, TakeWithOnlyTheIndexBatchedSumsTheGradientOverSlots) {
             std::string::npos);
 }
 
-TEST(CustomFunction, InPlaceReturnsTheCallersOwnTensorThroughEveryLevel) {
+TEST(semantics_database, InPlaceReturnsTheCallersOwnTensorThroughEveryLevel) {
   for (Tensor (*exp_in_place)(const Tensor&) : {OpaqueExpInPlace, ExpInPlaceGenVmap}) {
     const TensorFn f = [exp_in_place](const Tensors& in) -> Tensors {
       const Tensor x = in[0] * 1.0;
@@ -149,7 +149,7 @@ TEST(CustomFunction, InPlaceReturnsTheCallersOwnTensorThroughEveryLevel) {
             std::string::npos);
 }
 
-TEST(CustomFunction, UndefinedCotangentsReachTheRuleWhereNothingIsMaterialized) {
+TEST(semantics_database, UndefinedCotangentsReachTheRuleWhereNothingIsMaterialized) {
   const TensorFn f = [](const Tensors& in) { return SumDiffNoMaterialize(in[0], in[1]); };
   const Tensor x = F64({3}, {1, 2, 3}), y = F64({3}, {4, 5, 6}), ct = F64({3}, {1, 10, 100});
   const Tensors of_difference = Vjp(f, {x, y}).pullback({Tensor(), ct});
@@ -159,7 +159,7 @@ TEST(CustomFunction, UndefinedCotangentsReachTheRuleWhereNothingIsMaterialized) 
   ExpectNear(tangents[1], {-1, -10, -100});
 }
 
-TEST(CustomFunction, InputReturnedAsItIsHasItsCotangentOnce) {
+TEST(semantics_database, InputReturnedAsItIsHasItsCotangentOnce) {
   const TensorFn f = [](const Tensors& in) { return ReturnsInputGenVmap(in[0], in[1]); };
   const Tensor x = F64({3}, {1, 2, 3}), y = F64({3}, {4, 5, 6});
   const Tensors gradients = Vjp(f, {x, y}).pullback({F64({3}, {1, 1, 1}), F64({3}, {10, 10, 10})});
@@ -170,7 +170,7 @@ TEST(CustomFunction, InputReturnedAsItIsHasItsCotangentOnce) {
 
 // Only y is batched: x's own cotangent, of an output that is not batched either, counts once per
 // slot it was given to.
-TEST(CustomFunction, CotangentOfAnUnbatchedOutputIsNotCountedOncePerSlot) {
+TEST(semantics_database, CotangentOfAnUnbatchedOutputIsNotCountedOncePerSlot) {
   const Tensor x = F64({3}, {1, 2, 3}), y = F64({2, 3}, {4, 5, 6, 7, 8, 9});
   const Tensor ct = F64({2, 3}, {1, 1, 1, 1, 1, 1}), none = F64({2, 3}, {0, 0, 0, 0, 0, 0});
   for (const char* name : {"ReturnsInput", "ReturnsInputGenVmap"}) {
@@ -180,7 +180,7 @@ TEST(CustomFunction, CotangentOfAnUnbatchedOutputIsNotCountedOncePerSlot) {
   }
 }
 
-TEST(CustomFunction, NotComposableHasAGradientAndNothingElse) {
+TEST(semantics_database, NotComposableHasAGradientAndNothingElse) {
   const Tensor x = F64({3}, {1, 2, 3}), one = F64({3}, {1, 1, 1});
   ExpectNear(Vjp(kRefusing, {x}).pullback({F64({3}, {1, 10, 100})})[0], {3, 120, 2700});
   EXPECT_EQ(ThrownBy([&] { Vmap(kRefusing)({x}); }).find("unimplemented [OpaqueCubeNotComposable]"),
@@ -194,7 +194,7 @@ TEST(CustomFunction, NotComposableHasAGradientAndNothingElse) {
 }
 
 // Strides of an empty array say nothing about shared elements.
-TEST(CustomFunction, InPlaceAcceptsEmptyTensors) {
+TEST(semantics_database, InPlaceAcceptsEmptyTensors) {
   for (const char* name : {"OpaqueExpInPlace", "ExpInPlaceGenVmap"}) {
     const Tensor empty = Tensor::FromArray(Array::Zeros(DType::kF64, {3, 0}));
     EXPECT_EQ(BuildOperation(name, {})({empty})[0].shape(), (Shape{3, 0})) << name;
@@ -202,7 +202,7 @@ TEST(CustomFunction, InPlaceAcceptsEmptyTensors) {
 }
 
 // A database entry's error cases fail plain, and under vmap, with their class.
-TEST(CustomFunction, ErrorCasesAreRefusedPlainAndBatched) {
+TEST(semantics_database, ErrorCasesAreRefusedPlainAndBatched) {
   int64_t cases = 0;
   for (const Entry* entry : AllEntries()) {
     if (!entry->custom_function) continue;
