@@ -162,8 +162,12 @@ Spectrum Analyse(const Basis& basis, const std::array<double, kPoints>& f, doubl
   double squares = 0.0;
   int count = 0;
   for (size_t j = kPoints - 1; j >= kFirstNoiseDegree; --j) {
-    // Still falling: that one is signal.
-    if (count > 1 && std::abs(result.a[j]) > kSignalOverNoise * std::sqrt(squares / count)) break;
+    // Signal goes on rising towards lower degrees (every second one of an even or odd f); noise
+    // that was small by chance does not.
+    const auto stands_out = [&](size_t i) {
+      return std::abs(result.a[i]) > kSignalOverNoise * std::sqrt(squares / count);
+    };
+    if (count > 1 && stands_out(j) && (stands_out(j - 1) || stands_out(j - 2))) break;
     squares += result.a[j] * result.a[j];
     ++count;
   }

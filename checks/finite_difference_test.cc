@@ -87,10 +87,6 @@ TEST(FiniteDifference, BoundCoversTheTrueErrorAndIsNotAbsurdlyWide) {
     const double share =
         static_cast<double>(coverage.covered) / static_cast<double>(coverage.elements);
     EXPECT_GE(share, 0.999) << known.name;
-    std::nth_element(coverage.looseness.begin(),
-                     coverage.looseness.begin() + coverage.looseness.size() / 2,
-                     coverage.looseness.end());
-    printf("%s %.6f %.1f\n", known.name, share, coverage.looseness[coverage.looseness.size() / 2]);
     all.looseness.insert(all.looseness.end(), coverage.looseness.begin(), coverage.looseness.end());
   }
   const auto middle = all.looseness.begin() + static_cast<int64_t>(all.looseness.size() / 2);

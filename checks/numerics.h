@@ -1,6 +1,6 @@
 // checks/numerics.h: every constant of the oracles, with its derivation. All are dimensionless.
 //
-//   bound = (10 * noise * |slopes| + what the degrees left out would add) / h   // finite
+//   bound = (12 * noise * |slopes| + what the degrees left out would add) / h   // finite
 //   difference
 //
 // docs/numerics.md derives them at length.
@@ -23,8 +23,8 @@ constexpr double kReach = 1.0 / 32;
 // Noise of the slope is kNoiseSafety times its standard deviation, which two to six coefficients
 // tell: Student's t with 3 degrees of freedom exceeds 13 once in a thousand, with 6 degrees 6; the
 // noise shared among elements and the rounding of the value itself, below which no estimate falls,
-// bring it to 10.
-constexpr double kNoiseSafety = 10.0;
+// bring it to 12.
+constexpr double kNoiseSafety = 12.0;
 // A coefficient this many times above those behind it has not sunk into the noise yet.
 constexpr double kSignalOverNoise = 4.0;
 // A value rounded once is off by eps / sqrt(12) of itself (eps: the spacing above 1), root mean
