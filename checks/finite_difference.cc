@@ -251,14 +251,19 @@ absl::StatusOr<Estimate> EstimateAt(Line& line, const Evaluation& middle, int at
   std::vector<Spectrum> spectra(count);
   for (size_t i = 0; i < count; ++i) spectra[i] = Analyse(basis, f[i], middle.values[i]);
   const double rounding = kLeastNoise * Epsilon(DType::kF64);
-  const double shared = std::max(SharedNoise(spectra), rounding);
+  const double shared = SharedNoise(spectra);
+  // Elements that are all round-off have a relative noise of 1: it is not that of the others.
+  double loudest = 0.0;
+  for (const Spectrum& s : spectra) loudest = std::max(loudest, s.noise);
   result.derivative.resize(count);
   result.bound.resize(count);
   for (size_t i = 0; i < count; ++i) {
     // a_1 P_1'(0) / h is the slope; the point was rounded before f was.
     const double moved = std::abs(spectra[i].a[1] * basis.slope[1]) / h * line.size();
     const double noise =
-        std::max(spectra[i].noise, std::hypot(shared * spectra[i].magnitude, rounding * moved));
+        std::max(spectra[i].noise, std::hypot(std::min(shared * spectra[i].magnitude, loudest) +
+                                                  rounding * spectra[i].magnitude,
+                                              rounding * moved));
     const Fit fit = BestFit(basis, spectra[i], noise);
     result.derivative[i] = fit.slope / h;
     result.bound[i] = fit.bound / h;

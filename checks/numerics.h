@@ -26,7 +26,7 @@ constexpr double kReach = 1.0 / 32;
 // bring it to 12.
 constexpr double kNoiseSafety = 12.0;
 // A coefficient this many times above those behind it has not sunk into the noise yet.
-constexpr double kSignalOverNoise = 4.0;
+constexpr double kSignalOverNoise = 10.0;
 // A value rounded once is off by eps / sqrt(12) of itself (eps: the spacing above 1), root mean
 // square.
 constexpr double kLeastNoise = 0.29;
