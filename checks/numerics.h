@@ -1,7 +1,9 @@
 // checks/numerics.h: every constant of the oracles, with its derivation. All are dimensionless.
 //
-//   bound = 8 * convergence * |D6 - D4| + (4 * eps * (1 + max |f|) + 8 * noise) / (h / 4)   //
-//   finite difference
+//   bound = (12 * noise * |slopes| + what the degrees left out would add) / h   // finite
+//   difference
+//
+// docs/numerics.md derives them at length.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +13,47 @@
 namespace peelcheck {
 
 // -- finite differences, in f64 ------------------------------------------------------------------
-// Largest step along a unit direction. Generated values keep 0.1 from kinks and from one another
-// (ties): two elements that approach each other close by at most 2 * 0.02 < 0.1, so no stencil
-// crosses a kink.
-constexpr double kFirstStep = 0.02;
-// Central differences at h, h/2, h/4 cancel the h^2 and h^4 terms (Richardson 1911); what is left
-// is O(h^6).
-constexpr int kLevels = 3;
-// Where the bound at one h is too wide, h is divided by this and the better of the two results is
-// kept: truncation falls by 4^6 = 4096 while rounding grows by 4, so two or three rounds reach the
-// least sum of the two for any f whose scale of variation is above 1e-3.
-constexpr double kStepShrink = 4.0;
-constexpr int kStepRounds = 4;
+// Nine equidistant values: eight coefficients beside the constant. The noise is read off the last
+// ones, down to the first that still is signal, at most down to this degree.
+constexpr int kPoints = 9;
+constexpr int kFirstNoiseDegree = 3;
+// Furthest point along a unit direction. Generated values keep 0.1 from kinks and ties: two
+// elements approach each other by at most sqrt(2) / 32 = 0.044. Halving it doubles the noise.
+constexpr double kReach = 1.0 / 32;
+// Noise of the slope is kNoiseSafety times its standard deviation, which two to six coefficients
+// tell: Student's t with 3 degrees of freedom exceeds 13 once in a thousand, with 6 degrees 6; the
+// noise shared among elements and the rounding of the value itself, below which no estimate falls,
+// bring it to 12.
+constexpr double kNoiseSafety = 12.0;
+// A coefficient this many times above those behind it has not sunk into the noise yet.
+constexpr double kSignalOverNoise = 10.0;
+// A value rounded once is off by eps / sqrt(12) of itself (eps: the spacing above 1), root mean
+// square.
+constexpr double kLeastNoise = 0.29;
+// Degrees beyond the eighth: the next one, and a geometric series after it.
+constexpr double kTailSafety = 4.0;
+// The sums of the fit round too, some units in the last place of the slope.
+constexpr double kArithmeticUnits = 4.0;
+// Where the bound at one reach is too wide, a reach this many times smaller is tried and the better
+// one kept: truncation of degree 7 falls by 4^8 while noise grows by 4.
+constexpr double kReachShrink = 4.0;
+constexpr int kReachRounds = 4;
+// Flat coefficients below this share of the first ones are noise, which no smaller reach cures.
+constexpr double kNoiseOverSignal = 0.01;
 // A bound below this fraction of the derivative's scale is tight enough to stop at: 1e5 times
 // smaller than the gradient error of 1e-4 that a check must see.
 constexpr double kTightBound = 1e-9;
-// D6 - D4, the difference of the last two extrapolations, is the size of the h^4 term that D6
-// cancelled. What is left of h^6 is smaller by the ratio at which the terms fall off, and that is
-// measured: |D4(h/2) - D4(h)| / |D2(h/2) - D2(h)|, h^2/64 for e^x where the true factor is h^2/42.
-// It is near 1 outside of the asymptotic regime, and where noise rules. 8: the two factors differ
-// by some.
-constexpr double kTruncationSafety = 8.0;
-// No convergence is trusted to be faster than this.
-constexpr double kLeastConvergence = 1e-3;
-// An element at which D6 and D4 meet by chance borrows this share of the largest difference.
-constexpr double kNeighbourShare = 0.1;
-// Round-off of a value f computed in some tens of operations: this many eps * (1 + max |f|),
-// divided by h/4. A central difference divides two of them by 2 * h/4, and the weights of the
-// extrapolation add up to 64/45 + 20/45 * 1/2 + 1/45 * 1/4 < 2: that leaves 2 eps for each value.
-constexpr double kRoundingUnits = 4.0;
-// More noise than that (a primal at lower precision than its dtype, sums that cancel) is measured
-// in the even part of the stencil; one sample of it may be small by chance, hence the factor.
-constexpr double kNoiseSafety = 8.0;
+// A claim is refuted only where three reaches refute it: their noise is independent, so a chance
+// of 1e-3 becomes 1e-9. No two are in a ratio of small integers, which would share points.
+constexpr double kConfirmReach[] = {0.61, 0.37};
+// Kinks are approached up to this share of the way; ties up to sqrt(2) * 0.6 = 0.85 of the margin.
+constexpr double kKinkShare = 0.9;
+constexpr double kTieShare = 0.6;
+// How far a stencil may leave the declared domain: its ends are clear of a true edge by more.
+constexpr double kDomainSlack = kReach;
+// One side of less than this share of the other is given up: one-sided values cost about 30 times
+// the noise, a central stencil of a quarter of the reach 4 times.
+constexpr double kOneSidedBelow = 1.0 / 32;
 // Above this fraction of the scale a bound decides nothing: inconclusive.
 constexpr double kUselessBound = 1e-3;
 

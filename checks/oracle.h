@@ -75,6 +75,31 @@ Judgement AgainstDifference(const CheckedCase& c);  // jvp
 Judgement AgainstAdjoint(const CheckedCase& c);     // vjp and grad
 Judgement AgainstShadow(const CheckedCase& c);      // f32 against f64
 
+// -- laws: what holds of every right engine, whatever the operation ------------------------------
+
+// A law costs a few engine calls; each case asks one of those that apply, in turn, and all of them
+// vote where a case fails. A new law is one file in checks/oracles/:
+//
+//   const LawRegistration kLaw({"my law", [](const CheckedCase& c) { return ..; }, MyLaw});
+struct Law {
+  std::string name;
+  bool (*applies)(const CheckedCase& c);
+  Judgement (*judge)(const CheckedCase& c);
+};
+class LawRegistration {
+ public:
+  explicit LawRegistration(Law law);
+};
+// By name, so that the order does not hang on the linker.
+const std::vector<Law>& AllLaws();
+// The law whose turn it is, by the seed of the case; no comparisons where none applies.
+Judgement AskOneLaw(const CheckedCase& c);
+// "loop and second run agree with the engine; linearity does not": one line for a finding.
+std::string LawsVote(const CheckedCase& c);
+// Compares whole output lists of the engine's own programs.
+void CompareOutputs(const CheckedCase& c, const std::string& law, const Program& program,
+                    const absl::StatusOr<std::vector<Array>>& expected, Judgement& judgement);
+
 // -- for oracles ---------------------------------------------------------------------------------
 
 // The program under the outermost transform, and how many of the inputs are its own.

@@ -108,7 +108,14 @@ CaseOutcome JudgeOutputs(const CaseContext& context, const Case& sample,
                       outputs,       plain.signature, context.seed};
   if (!sample.program.stack.empty() && plain.status.ok()) outcome.judgement = AgainstSignature(c);
   // Values of a wrong shape would only be reported as a puzzle.
-  if (!outcome.judgement.finding.has_value()) outcome.judgement = AskOracles(c);
+  if (!outcome.judgement.finding.has_value()) {
+    outcome.judgement = AskOracles(c);
+    if (outcome.judgement.finding.has_value()) {
+      outcome.judgement.finding->evidence.push_back(LawsVote(c));
+    } else {
+      outcome.judgement.Merge(AskOneLaw(c));
+    }
+  }
   if (outcome.judgement.finding.has_value()) {
     outcome.verdict = outcome.judgement.finding->verdict;
   } else if (!outcome.judgement.inconclusive.empty()) {
