@@ -384,7 +384,6 @@ void Directional::KeepNearer(const Directional& other, std::span<const Array> cl
       if (!(bound[o][e] <= widest)) widest = bound[o][e];
     }
   }
-  evidence += " | " + other.evidence;
 }
 
 Reach ReachAlong(std::span<const Argument> arguments, std::span<const Array> inputs,

@@ -283,7 +283,8 @@ TEST(Entries, ElementwiseOnesAgreeWithTheirReferences) {
         const double shift = std::max(0.0, std::ceil(entry->arguments[0].domain.low));
         for (int64_t i = 0; i < 12; ++i) sample.SetDouble(i, sample.DoubleAt(i) + shift);
         ExpectReferenceAgrees({entry->name, {}, {sample}});
-        ExpectReferenceAgrees({entry->name, {}, {Sample({0, 4}, 0, dtype)}});
+        if (entry->allows_empty)
+          ExpectReferenceAgrees({entry->name, {}, {Sample({0, 4}, 0, dtype)}});
       } else if (entry->arguments.size() == 2 && entry->arguments[0].shape == "~") {
         ExpectReferenceAgrees({entry->name, {}, {Sample({3, 1}, 0, dtype), Sample({4}, 1)}});
         ExpectReferenceAgrees({entry->name, {}, {Sample({}, 0), Sample({3, 0}, 1, dtype)}});

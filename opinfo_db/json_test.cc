@@ -208,7 +208,7 @@ TEST(ProgramJson, BadInputsSayWhere) {
       {R"({"op":"f","inputs":[{"dtype":"f64","shape":[]}]})",
        "inputs[0]: key \"data\" is missing; expected dtype, shape, data"},
       {array(R"("f16")", "[]", "[1]"),
-       "inputs[0].dtype: \"f16\"; expected \"f32\", \"f64\", \"i64\" or \"bool\""},
+       "inputs[0].dtype: \"f16\"; expected \"f32\", \"f64\", \"i64\" or \"bool\": half precision is not supported"},
       {array(R"("f64")", "3", "[1]"), "inputs[0].shape: 3; expected a list of sizes"},
       {array(R"("f64")", "[3,-1]", "[]"), "inputs[0].shape[1]: -1; expected a size in 0..2^28"},
       {array(R"("f64")", "[1.0]", "[1]"), "inputs[0].shape[0]: 1.0; expected a size in 0..2^28"},

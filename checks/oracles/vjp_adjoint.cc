@@ -66,9 +66,7 @@ class AdjointOracle {
       if (!nearest.has_value() || Ratio(claimed, *nearest) <= 1.0) break;
       const std::optional<Pairing> again = DifferencePaired(directions, factor);
       if (!again.has_value()) return std::nullopt;
-      const std::string evidence = nearest->evidence + " | " + again->evidence;
       if (Ratio(claimed, *again) < Ratio(claimed, *nearest)) nearest = again;
-      nearest->evidence = evidence;
     }
     return nearest;
   }

@@ -44,7 +44,7 @@ class ElementwiseFunction : public Function {
     const TensorSpec& result = ctx.output_spec(0);
     Tensor total;
     for (size_t i = 0; i < partials_.size(); ++i) {
-      if (!Wanted(ctx, i)) continue;
+      if (!tangents[i].defined() || !Wanted(ctx, i)) continue;
       const Tensor share = Apply(i, To(tangents[i], result.dtype), values);
       total = total.defined() ? total + share : share;
     }

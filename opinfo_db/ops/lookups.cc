@@ -163,6 +163,14 @@ const Registration kOneHot({
                      .attributes = {{"num_classes", int64_t{0}}}}},
 });
 
+void RequireSameLeading(const Tensor& sequence, const Tensor& values) {
+  const Shape &a = sequence.shape(), &b = values.shape();
+  if (!a.empty() && a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin())) return;
+  ThrowInvalidArgument(absl::StrCat("[searchsorted] a sequence of shape ", ShapeToString(a),
+                                    " for values of shape ", ShapeToString(b),
+                                    "; expected [.., n] and [.., m] with the same leading axes"));
+}
+
 // Where the values would go into a sorted sequence: how many of its elements are smaller (or,
 // right, not larger). A count needs no order, so that of an unsorted one is defined too.
 const Registration kSearchSorted({
@@ -177,6 +185,7 @@ const Registration kSearchSorted({
                               const bool right =
                                   GetBool(attributes, "right", false, "searchsorted");
                               return [right](const Tensors& in) -> Tensors {
+                                RequireSameLeading(in[0], in[1]);
                                 const Tensor sequence = Unsqueeze(in[0], -2);  // [.., 1, n]
                                 const Tensor values = Unsqueeze(in[1], -1);    // [.., m, 1]
                                 const Tensor below =

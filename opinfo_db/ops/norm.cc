@@ -109,7 +109,7 @@ Registration Row(const Counting& row, SourceLocation where = SourceLocation::Cur
       {.name = row.name,
        .formula = row.formula + "; no derivative",
        .source = "https://pytorch.org/docs/stable/generated/torch." + row.name + ".html",
-       .arguments = {{.name = "x", .kind = ValueKind::kBool}},
+       .arguments = {{.name = "x", .kind = ValueKind::kInteger}},
        .attributes = attributes,
        .build = WithAttributes(row.name, 1, known,
                                [row](const Attributes& given) {
