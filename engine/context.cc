@@ -2,6 +2,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "engine/context_access.h"
+#include "engine/fault_points.h"
 #include "engine/function.h"
 
 namespace peelcheck {
@@ -81,7 +82,7 @@ Context ContextAccess::WithSaved(const Context& ctx, Tensors for_backward, Tenso
   result.owner_ = ctx.owner_;
   result.materialize_grads_ = ctx.materialize_grads_;
   result.needs_input_grad_ = ctx.needs_input_grad_;
-  result.attributes_ = ctx.attributes_;
+  if (!Faulty(FaultPoint::kGenAttributesLost)) result.attributes_ = ctx.attributes_;
   result.forward_ = ctx.forward_;
   result.SaveForBackward(std::move(for_backward));
   result.SaveForForward(std::move(for_forward));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/rule_results.h"
 
@@ -49,7 +50,7 @@ Tensor RebindDirty(const Level& level, const Function& function, const Tensor& c
                    const Tensor& output, int64_t slot) {
   TensorImpl* impl = caller.impl();
   if (IsWrapperOf(caller, level)) {
-    impl->slot = slot;
+    if (!Faulty(FaultPoint::kGradDirtyLost)) impl->slot = slot;
     return caller;
   }
   if (impl->birth < level.id) {
@@ -81,7 +82,7 @@ Tensors KeepIdentity(TensorSpan inputs, const Tensors& values, Tensors outputs) 
 
 Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan inputs) {
   Unwrapped in = Unwrap(level, inputs);
-  if (level.id <= NoGradBoundary()) {
+  if (level.id <= NoGradBoundary() && !Faulty(FaultPoint::kNoGradIgnored)) {
     LowerScope lower(level);
     return KeepIdentity(inputs, in.values, Call(function, in.values));
   }
@@ -90,6 +91,10 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
   Context& ctx = record.context;
   ContextAccess::SetOwner(ctx, *function);
   for (int64_t slot : in.slots) ContextAccess::NeedsInputGrad(ctx).push_back(slot >= 0);
+  if (Faulty(FaultPoint::kNeedsGradShifted)) {
+    auto& needed = ContextAccess::NeedsInputGrad(ctx);
+    std::rotate(needed.begin(), needed.begin() + 1, needed.end());
+  }
   Tensors outputs;
   {
     LowerScope lower(level);
@@ -103,7 +108,8 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
   for (Tensor& output : outputs) {
     record.outputs.push_back(SpecOf(output));
     if (!IsFloating(output.dtype()) ||
-        ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) {
+        (ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output) &&
+         !Faulty(FaultPoint::kNonDiffIgnored))) {
       record.output_slots.push_back(-1);
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/rule_results.h"
 
@@ -15,7 +16,7 @@ Tensor RebindDirty(const Level& level, const Function& function, const Tensor& c
                    const Tensor& output, const Tensor& tangent) {
   TensorImpl* impl = caller.impl();
   if (IsWrapperOf(caller, level)) {
-    impl->tangent = tangent;
+    if (!Faulty(FaultPoint::kJvpDirtyLost)) impl->tangent = tangent;
     return caller;
   }
   if (!tangent.defined()) return caller;
@@ -67,7 +68,10 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   }
   Context ctx;
   ContextAccess::SetOwner(ctx, *function);
-  ContextAccess::SetForward(ctx, true);
+  ContextAccess::SetForward(ctx, !Faulty(FaultPoint::kSavedOfBackward));
+  if (Faulty(FaultPoint::kFirstTangentOnly))
+    std::fill(tangents.begin() + 1, tangents.end(), Tensor());
+  if (Faulty(FaultPoint::kTangentsSwapped)) std::reverse(tangents.begin(), tangents.end());
   for (const Tensor& tangent : tangents)
     ContextAccess::NeedsInputGrad(ctx).push_back(tangent.defined());
   Tensors outputs;
@@ -89,6 +93,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     Tensor& output = outputs[i];
     Tensor& tangent = output_tangents[i];
     if (!IsDifferentiable(ctx, output)) continue;
+    if (Faulty(FaultPoint::kFirstOutputTangent) && i > 0) continue;
     if (tangent.defined()) CheckTangent(*function, i, tangent, SpecOf(output));
     if (ContextAccess::Contains(dirty, output)) {
       const auto source =

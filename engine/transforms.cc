@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
@@ -89,8 +90,13 @@ struct PullbackState {
 
 Tensors RunPullback(const PullbackState& state, TensorSpan cotangents) {
   CheckMatches(cotangents, state.outputs, "vjp", "cotangent", "floating output");
-  Tensors gradients = state.tape->Backward(state.output_slots, cotangents, state.input_slots);
+  Tensors used(cotangents.begin(), cotangents.end());
+  if (Faulty(FaultPoint::kFirstCotangentOnly)) std::fill(used.begin() + 1, used.end(), Tensor());
+  Tensors gradients = state.tape->Backward(state.output_slots, used, state.input_slots);
   MaterializeZeros(state.inputs, gradients);
+  if (Faulty(FaultPoint::kGradientDetached)) {
+    for (Tensor& gradient : gradients) gradient = Detach(gradient);
+  }
   return gradients;
 }
 
@@ -98,7 +104,8 @@ Tensors RunPullback(const PullbackState& state, TensorSpan cotangents) {
 
 VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& options) {
   CheckDefined(inputs, "vjp");
-  const std::vector<size_t> argnums = ResolveArgnums(options, inputs, "vjp");
+  std::vector<size_t> argnums = ResolveArgnums(options, inputs, "vjp");
+  if (Faulty(FaultPoint::kArgnumsSorted)) std::sort(argnums.begin(), argnums.end());
   Level level(LevelKind::kGrad);
   auto state = std::make_shared<PullbackState>();
   state->tape = level.tape;
@@ -117,7 +124,7 @@ VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& optio
   for (Tensor& output : result.outputs) {
     const bool ours = IsWrapperOf(output, level);
     const int64_t slot = ours ? output.impl()->slot : -1;
-    if (ours) output = output.impl()->inner;
+    if (ours && !Faulty(FaultPoint::kDeadWrapper)) output = output.impl()->inner;
     if (!IsFloating(output.dtype())) continue;
     state->output_slots.push_back(slot);
     state->outputs.push_back(SpecOf(output));
@@ -153,7 +160,8 @@ JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
   Level level(LevelKind::kJvp);
   Tensors wrapped = inputs;
   for (size_t i = 0; i < argnums.size(); ++i) {
-    wrapped[argnums[i]] = WrapJvp(level, inputs[argnums[i]], tangents[i]);
+    const size_t at = Faulty(FaultPoint::kTangentsFromLeft) ? i : argnums[i];
+    wrapped[at] = WrapJvp(level, inputs[at], tangents[i]);
   }
   JvpResult result;
   {
@@ -168,6 +176,9 @@ JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
     }
     if (!IsFloating(output.dtype())) continue;
     result.tangents.push_back(tangent.defined() ? tangent : ZerosOf(SpecOf(output)));
+    if (Faulty(FaultPoint::kTangentDetached)) {
+      result.tangents.back() = Detach(result.tangents.back());
+    }
   }
   return result;
 }
