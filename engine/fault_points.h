@@ -30,11 +30,9 @@ enum class FaultPoint {
   // -- grad level
   kNeedsGradShifted,    // needs_input_grad says of an input what is true of the next
   kGradDirtyLost,       // a written input keeps the slot of its old value
-  kNoGradIgnored,       // no_grad records all the same
   kNonDiffIgnored,      // an output marked non-differentiable is tracked
   kFirstCotangentOnly,  // vjp uses the cotangent of the first output alone
   kArgnumsSorted,       // gradients come in the order of the inputs, not of argnums
-  kDeadWrapper,         // an output is returned with the wrapper of the level that has ended
   // -- jvp level
   kFirstTangentOnly,    // tangents of the later inputs are dropped
   kTangentsSwapped,     // the rule gets the tangents in reverse order

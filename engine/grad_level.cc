@@ -82,7 +82,7 @@ Tensors KeepIdentity(TensorSpan inputs, const Tensors& values, Tensors outputs) 
 
 Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan inputs) {
   Unwrapped in = Unwrap(level, inputs);
-  if (level.id <= NoGradBoundary() && !Faulty(FaultPoint::kNoGradIgnored)) {
+  if (level.id <= NoGradBoundary()) {
     LowerScope lower(level);
     return KeepIdentity(inputs, in.values, Call(function, in.values));
   }

@@ -2,6 +2,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+
 #include "engine/batching.h"
 #include "engine/fault_points.h"
 #include "engine/level.h"
@@ -145,7 +147,8 @@ void VmappedFunction::SetupContext(Context& ctx, TensorSpan inputs, TensorSpan o
     }
   }
   if (Faulty(FaultPoint::kGenOneDimsRecord) &&
-      state->backward_dims.size() == state->forward_dims.size()) {
+      state->backward_dims.size() == state->forward_dims.size() &&
+      std::count(state->backward_dims.begin(), state->backward_dims.end(), std::nullopt) == 0) {
     state->backward_dims = state->forward_dims;
   }
   state->inner = ContextAccess::WithSaved(inner, {}, {});

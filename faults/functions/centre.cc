@@ -65,14 +65,15 @@ Tensors Centre(const std::string& knob, int64_t dim, const Tensor& input) {
 }
 
 Entry MakeCentre(Knob knob) {
-  return {.formula = "y = x - mean(x) along dim",
+  return {.formula = "y = (x - mean(x) along dim)^2",
           .arguments = {{.name = "x"}},
           .attributes = {{.name = "dim", .kind = AttributeKind::kDim}},
           .allows_empty = false,
           .build = WithAttributes(
               "centre", 1, {"dim"}, [knob = std::string(knob)](const Attributes& attributes) {
                 const int64_t dim = RequireInt(attributes, "dim", "centre");
-                return [=](const Tensors& in) { return Centre(knob, dim, in[0]); };
+                return
+                    [=](const Tensors& in) { return Tensors{Square(Centre(knob, dim, in[0])[0])}; };
               })};
 }
 

@@ -2,9 +2,7 @@
 // database has no entry: what a broken mechanism needs to be seen.
 //
 //   seeded-noise: a random function, which vmap must refuse unless it is told how to draw
-#include "engine/batching.h"
 #include "engine/ops.h"
-#include "engine/transforms.h"
 #include "faults/catalogue.h"
 #include "faults/rules.h"
 
@@ -27,21 +25,6 @@ Entry MakeBroadcast(Knob) {
             };
             return CallRules(rules, in);
           })};
-}
-
-Entry MakeFrozenFactor(Knob) {
-  // Everything is under the guard: the declared derivative is zero.
-  return {
-      .formula = "y = x sin(w) under no_grad: zero derivative",
-      .arguments = {{.name = "x"}, {.name = "w", .shape = "..."}},
-      .build = Plain("seeded-frozen-factor", 2,
-                     [](const Tensors& in) -> Tensors {
-                       const NoGradGuard guard;
-                       return {in[0] * Sin(in[1])};
-                     }),
-      .surrogate = Plain("seeded-frozen-factor#surrogate", 2,
-                         [](const Tensors& in) -> Tensors { return {in[0] * 0.0 + in[1] * 0.0}; }),
-      .zero_derivative = true};
 }
 
 // (2x, x marked non-differentiable): the second output counts for nothing.
@@ -71,29 +54,27 @@ Entry MakeMarkedOutput(Knob) {
           })};
 }
 
-// Draws from a fixed stream: what counts is only that it is random to vmap.
+// Draws from a fixed stream: what counts is only that it is random to vmap, in backward too.
+Tensors Noise(TensorSpan in) {
+  Rules rules{.name = "Noise"};
+  rules.forward = [](TensorSpan x) -> Tensors { return {1.5 * x[0]}; };
+  rules.backward = [](Context&, TensorSpan ct) { return Noise(ct); };
+  rules.once_differentiable = true;
+  rules.vmap = [](const VmapInfo& info, const BatchDims& dims, TensorSpan x) -> VmapResult {
+    if (info.randomness == Randomness::kError) {
+      ThrowFailedPrecondition(
+          "[Noise] is random and vmap was not told how to draw; pass randomness `same` or "
+          "`different`");
+    }
+    return {{1.5 * x[0]}, {dims[0]}};
+  };
+  return CallRules(rules, in);
+}
+
 Entry MakeNoise(Knob) {
   return {.formula = "y = x u with random u",
           .arguments = {{.name = "x"}},
-          .build = Plain("seeded-noise", 1,
-                         [](const Tensors& in) {
-                           Rules rules{.name = "Noise"};
-                           rules.forward = [](TensorSpan x) -> Tensors { return {1.5 * x[0]}; };
-                           rules.backward = [](Context&, TensorSpan ct) -> Tensors {
-                             return {1.5 * ct[0]};
-                           };
-                           rules.once_differentiable = true;
-                           rules.vmap = [](const VmapInfo& info, const BatchDims& dims,
-                                           TensorSpan x) -> VmapResult {
-                             if (info.randomness == Randomness::kError) {
-                               ThrowFailedPrecondition(
-                                   "[Noise] is random and vmap was not told how to draw; pass "
-                                   "randomness `same` or `different`");
-                             }
-                             return {{1.5 * x[0]}, {dims[0]}};
-                           };
-                           return CallRules(rules, in);
-                         }),
+          .build = Plain("seeded-noise", 1, [](const Tensors& in) { return Noise(in); }),
           .composable = false};
 }
 
@@ -141,28 +122,11 @@ Entry MakeSharedOutput(Knob) {
           })};
 }
 
-// The batch axis comes out behind the others.
-Entry MakeView(Knob) {
-  return {.formula = "y = x^T w",
-          .arguments = {{.name = "x", .shape = "n m"}, {.name = "w", .shape = ""}},
-          .build = Plain("seeded-view", 2, [](const Tensors& in) {
-            Rules rules{.name = "TransposedView"};
-            rules.forward = [](TensorSpan x) -> Tensors { return {Transpose(x[0], 0, 1)}; };
-            rules.backward = [](Context&, TensorSpan ct) -> Tensors {
-              return {Transpose(ct[0], 0, 1)};
-            };
-            rules.jvp = [](Context&, TensorSpan t) -> Tensors { return {Transpose(t[0], 0, 1)}; };
-            return Tensors{CallRules(rules, {in[0]})[0] * in[1]};
-          })};
-}
-
 const FaultFamily kBroadcast("seeded-broadcast", MakeBroadcast, {});
-const FaultFamily kFrozen("seeded-frozen-factor", MakeFrozenFactor, {});
 const FaultFamily kMarked("seeded-marked-output", MakeMarkedOutput, {});
 const FaultFamily kNoise("seeded-noise", MakeNoise, {});
 const FaultFamily kTwoSaves("seeded-two-saves", MakeTwoSaves, {});
 const FaultFamily kShared("seeded-shared-output", MakeSharedOutput, {});
-const FaultFamily kView("seeded-view", MakeView, {});
 
 }  // namespace
 }  // namespace peelcheck

@@ -108,11 +108,13 @@ Tensors ExpOver(const std::string& knob, const Tensor& input) {
 Entry MakeExpOver(Knob knob) {
   return {.formula = "y = e^x written over a clone of x",
           .arguments = {{.name = "x"}},
-          .build = Plain("over", 1, [knob = std::string(knob)](const Tensors& in) -> Tensors {
-            const Tensor x = Clone(in[0]);
-            ExpOver(knob, x);
-            return {x};
-          })};
+          .build = Plain("over", 1,
+                         [knob = std::string(knob)](const Tensors& in) -> Tensors {
+                           const Tensor x = Clone(in[0]);
+                           ExpOver(knob, x);
+                           return {x};
+                         }),
+          .reference = ElementwiseReference([](double x) { return std::exp(x); })};
 }
 
 constexpr FaultKind kLayout = FaultKind::kLayout, kInPlace = FaultKind::kInPlace;

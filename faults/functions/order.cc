@@ -32,7 +32,6 @@ Tensors SortBy(const std::string& knob, int64_t dim, const Tensor& input) {
   };
   rules.jvp = [=](Context& ctx, TensorSpan t) -> Tensors {
     const Tensor& order = ctx.saved()[knob == "jvp-by-inverse" ? 1 : 0];
-    if (knob == "jvp-integer-tangent") return {Gather(t[0], dim, order), order, Tensor()};
     return {Gather(t[0], dim, order), Tensor(), Tensor()};
   };
   rules.vmap = [=](const VmapInfo&, const BatchDims& dims, TensorSpan in) -> VmapResult {
@@ -154,7 +153,6 @@ const FaultFamily kSort(
      {"vjp-passed-on", kVjp, "the cotangent is passed on unsorted"},
      {"vjp-axis-0", kVjp, "backward gathers along axis 0, whatever dim is", "B3", true},
      {"jvp-by-inverse", kJvp, "jvp takes the inverse where it needs the order"},
-     {"jvp-integer-tangent", kJvp, "an integer output gets an integer tangent", "B120"},
      {"vmap-negative-dim", kVmap, "a negative dim is counted without the batch axis", "B67", true},
      {"vmap-dim-not-moved", kVmap, "dim is not moved past the batch axis", "", true},
      {"vmap-dims-of-first", kVmap, "one of the outputs is reported as not batched", "", true}});

@@ -89,18 +89,12 @@ Tensors Jvp(const std::string& knob, Context& ctx, TensorSpan t) {
 }
 
 // Where the rule takes the batch axis of operand i to be.
-int64_t BatchAxis(const std::string& knob, const VmapInfo& info, const BatchDims& dims,
-                  TensorSpan in, size_t i) {
+int64_t BatchAxis(const std::string& knob, const BatchDims& dims, TensorSpan in, size_t i) {
   const int64_t last = in[i].rank() - 1;
   if (knob == "vmap-assumes-front") return 0;
   if (knob == "vmap-assumes-last") return last;
   if (knob == "vmap-interior-axis" && *dims[i] > 0 && *dims[i] < last) return *dims[i] + 1;
   if (knob == "vmap-axis-of-first" && dims[0].has_value() && *dims[0] <= last) return *dims[0];
-  if (knob == "vmap-axis-by-size") {
-    for (int64_t axis = 0; axis <= last; ++axis) {
-      if (in[i].dim(axis) == info.batch_size) return axis;
-    }
-  }
   return *dims[i];
 }
 
@@ -110,7 +104,7 @@ VmapResult Vmap(const std::string& knob, const VmapInfo& info, const BatchDims& 
   Tensors last;
   for (size_t i = 0; i < 2; ++i) {
     if (dims[i].has_value()) {
-      last.push_back(MoveDim(in[i], BatchAxis(knob, info, dims, in, i), -1));
+      last.push_back(MoveDim(in[i], BatchAxis(knob, dims, in, i), -1));
     } else if (knob == "vmap-pads-batched-only" || (knob == "vmap-pads-first-only" && i == 1)) {
       last.push_back(in[i]);
     } else {
@@ -203,8 +197,6 @@ const FaultFamily kMul(
      {"vmap-interior-axis", kVmap, "right at the front and at the end, wrong in between", "B179",
       true},
      {"vmap-axis-of-first", kVmap, "the first operand's batch axis is taken for both", "", true},
-     {"vmap-axis-by-size", kVmap, "the batch axis is the first one of the batch's size", "B71",
-      true},
      {"vmap-both-unequal-axes", kVmap,
       "slots meet in reverse where both operands are batched, at different axes"},
      {"vmap-pads-batched-only", kVmap, "an unbatched operand is not given a batch axis", "B63",
