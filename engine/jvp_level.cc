@@ -68,7 +68,7 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   }
   Context ctx;
   ContextAccess::SetOwner(ctx, *function);
-  ContextAccess::SetForward(ctx, !Faulty(FaultPoint::kSavedOfBackward));
+  ContextAccess::SetForward(ctx, true);
   if (Faulty(FaultPoint::kFirstTangentOnly))
     std::fill(tangents.begin() + 1, tangents.end(), Tensor());
   if (Faulty(FaultPoint::kTangentsSwapped)) std::reverse(tangents.begin(), tangents.end());

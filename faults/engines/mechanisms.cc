@@ -85,7 +85,7 @@ const EngineFaults kMechanisms({
            "forward mode: a written input keeps its old tangent", "B86"),
     Broken("saved-of-backward", P::kSavedOfBackward, {"seeded-two-saves"},
            "jvp sees what was saved for backward"),
-    Broken("tangents-from-left", P::kTangentsFromLeft, {"mul"},
+    Broken("tangents-from-left", P::kTangentsFromLeft, {"seeded-two-saves"},
            "tangent i goes to input i, whatever argnums says", "B39"),
     // -- vmap
     Broken("out-dim-ignored", P::kOutDimIgnored, {"mul"}, "out_dims has no effect", "B157", true),
