@@ -7,6 +7,7 @@
 #include <absl/strings/str_join.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -251,6 +252,58 @@ int RunFaults(const FaultsOptions& options) {
   return totals.survivors.empty() && twin_failures.empty() ? kExitOk : kExitMismatches;
 }
 
+// What size-2-free samples and distinct slots are worth: the faults that line up a wrong axis, with
+// and without each, at each depth of stacks.
+int Measure(const FaultsOptions& options) {
+  std::vector<const SeededFault*> faults;
+  for (const SeededFault& fault : FaultCatalogue()) {
+    const bool batches =
+        fault.kind == FaultKind::kVmap || fault.name.find("slot") != std::string::npos;
+    if (fault.axis || batches) faults.push_back(&fault);
+  }
+  Json rows = Json::array();
+  for (size_t depth = 1; depth <= 3; ++depth) {
+    std::vector<std::string> checks;
+    for (const Check& check : NamedChecks()) {
+      if (!check.word.empty() && check.word.size() <= depth) checks.push_back(check.name);
+    }
+    for (const bool two : {false, true}) {
+      for (const bool copies : {false, true}) {
+        const FaultRunOptions run{.seed = options.seed,
+                                  .samples = options.samples,
+                                  .named_only = true,
+                                  .checks = checks,
+                                  .style = {.axes_of_two = two, .copied_slots = copies}};
+        std::vector<FaultOutcome> outcomes(faults.size());
+        InParallel(faults.size(), options.jobs,
+                   [&](size_t i) { outcomes[i] = RunFault(*faults[i], run); });
+        // [axis faults, other faults of batching]
+        std::array<int64_t, 2> all{}, found{}, loud{};
+        for (const FaultOutcome& outcome : outcomes) {
+          const size_t group = outcome.fault->axis ? 0 : 1;
+          ++all[group];
+          found[group] += outcome.killed() ? 1 : 0;
+          const std::string how = Loudness(outcome);
+          loud[group] += how == "loud" || how == "both" ? 1 : 0;
+        }
+        const char* groups[] = {"axis", "slots"};
+        for (size_t group = 0; group < 2; ++group) {
+          rows.push_back({{"depth", depth},
+                          {"axes", two ? "all of size 2" : "size-2-free"},
+                          {"slots", copies ? "copies" : "distinct"},
+                          {"faults", groups[group]},
+                          {"count", all[group]},
+                          {"found", found[group]},
+                          {"loud", loud[group]}});
+        }
+      }
+    }
+  }
+  const Json report = {{"seed", options.seed}, {"samples", options.samples}, {"rows", rows}};
+  std::printf("%s\n", report.dump(2).c_str());
+  return kExitOk;
+}
+
 }  // namespace
 
 void AddFaultsCommand(CLI::App& app, int* exit_code) {
@@ -263,11 +316,15 @@ void AddFaultsCommand(CLI::App& app, int* exit_code) {
   command->add_option("--jobs", options->jobs, "Threads (default: one per processor)");
   command->add_flag("--quick", options->quick, "Stop at the first kill of each fault");
   command->add_flag("--json", options->json, "One JSON object with every kill");
+  command->add_flag("--measure", options->measure,
+                    "What size-2-free axes and distinct slots are worth, as JSON");
   command->footer(
       "Examples:\n  peelcheck faults\n  peelcheck faults --fault 'engine-gen-*' --json\n"
       "Exit codes: 0 all killed and all right twins pass, 1 a fault survives or a twin fails, 2 "
       "usage.");
-  command->callback([options, exit_code] { *exit_code = RunFaults(*options); });
+  command->callback([options, exit_code] {
+    *exit_code = options->measure ? Measure(*options) : RunFaults(*options);
+  });
 }
 
 }  // namespace peelcheck
