@@ -29,7 +29,6 @@ const EngineFaults kResults({
             "B118"),
     Spoiled("leading-axis", Fault::kWrongShape, "gradients have a leading axis of size 1"),
     Spoiled("extra-output", Fault::kExtraOutput, "a transform returns its first output twice"),
-    Spoiled("nan-once", Fault::kNanOnce, "one run of many gives nan"),
     Spoiled("rounded-primal", Fault::kNoisy, "the plain call is rounded to 1e-4"),
     Spoiled("throws", Fault::kThrows, "a transform leaves by an exception of the library", "B114"),
     Spoiled("undefined-output", Fault::kUndefinedOutput, "an output without storage"),
