@@ -38,7 +38,7 @@ using P = FaultPoint;
 
 const EngineFaults kMechanisms({
     Broken("shared-level-ids", P::kSharedLevelIds, {"mul"},
-           "live levels of one kind share an id: perturbations are confused", "B97, B99"),
+           "live jvp levels share an id: perturbations are confused", "B97, B99"),
     // -- tape
     Broken("fan-out-overwritten", P::kFanOutOverwritten, {"SquareViaMul"},
            "the last use of a value overwrites the gradients of its other uses", "B17"),

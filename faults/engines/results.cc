@@ -29,7 +29,7 @@ const EngineFaults kResults({
             "B118"),
     Spoiled("leading-axis", Fault::kWrongShape, "gradients have a leading axis of size 1"),
     Spoiled("extra-output", Fault::kExtraOutput, "a transform returns its first output twice"),
-    Spoiled("rounded-primal", Fault::kNoisy, "the plain call is rounded to 1e-4"),
+    Spoiled("rounded-primal", Fault::kNoisy, "the plain call is rounded to 1e-4", "", "sin"),
     Spoiled("throws", Fault::kThrows, "a transform leaves by an exception of the library", "B114"),
     Spoiled("undefined-output", Fault::kUndefinedOutput, "an output without storage"),
     Spoiled("input-written", Fault::kMutatesInput, "the engine writes its first input"),
