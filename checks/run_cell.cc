@@ -53,7 +53,10 @@ class CellRun {
 
   CellOutcome Run() {
     const auto started = std::chrono::steady_clock::now();
-    for (int64_t i = 0; i < options_.samples; ++i) RunSample(i);
+    for (int64_t i = 0; i < options_.samples; ++i) {
+      RunSample(i);
+      if (options_.stop_at_failure && IsFailure(out_.result.verdict)) break;
+    }
     Conclude();
     const auto taken = std::chrono::steady_clock::now() - started;
     out_.result.seconds = std::chrono::duration<double>(taken).count();
@@ -67,7 +70,8 @@ class CellRun {
             .dtype = cell_.dtype,
             .seed = options_.seed,
             .check = cell_.check.name,
-            .index = index};
+            .index = index,
+            .style = options_.style};
   }
   CaseContext ContextOf(int64_t index) const {
     return {*cell_.entry, cell_.dtype, engine_, DirectionSeed(options_.seed, index), index == 0};

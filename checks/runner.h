@@ -34,6 +34,8 @@ struct RunOptions {
   int jobs = 0;  // 0 = number of processors
   std::string profile = "ci";
   ShrinkBudget shrink = {};
+  bool stop_at_failure = false;  // a cell ends with its first failing case
+  SampleStyle style = {};
   std::string program = "build/release/peelcheck";  // for replay commands
   const std::atomic<bool>* interrupted =
       nullptr;  // set by a signal: the run ends after the cells at work

@@ -1,4 +1,5 @@
-// checks/test_engines.h: engines that are wrong on purpose, for tests of the checks themselves.
+// checks/test_engines.h: engines that are wrong on purpose, for tests of the checks themselves and
+// for the fault catalogue (faults/).
 //
 //   FaultyEngine engine(Fault::kScaledGradient);
 //   RunCell(cell, engine, options).result.verdict == Verdict::kMismatch
@@ -32,6 +33,7 @@ enum class Fault {
   kDrifts,           // each run adds one more rounding error
   kRefuses,          // every transform is unimplemented
   kWrongClass,       // every transform is an invalid argument
+  kSwallowsErrors,   // returns its inputs where the built-in engine refuses
   kUnsupported,      // supports nothing
 };
 

@@ -21,6 +21,7 @@ void AddRunCommand(CLI::App& app, int* exit_code);
 void AddListCommand(CLI::App& app, int* exit_code);
 void AddEvalCommand(CLI::App& app, int* exit_code);
 void AddReplayCommand(CLI::App& app, int* exit_code);
+void AddFaultsCommand(CLI::App& app, int* exit_code);
 
 // "peelcheck: <message>" in one line on stderr; returns kExitUsage.
 int UsageError(const std::string& message);

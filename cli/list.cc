@@ -8,6 +8,7 @@
 #include "checks/check.h"
 #include "checks/engine_under_test.h"
 #include "cli/commands.h"
+#include "faults/catalogue.h"
 #include "opinfo_db/entry.h"
 
 namespace peelcheck {
@@ -32,6 +33,17 @@ Json ListChecks() {
   Json rows = Json::array();
   for (const Check& check : NamedChecks())
     rows.push_back({{"name", check.name}, {"description", check.description}});
+  return rows;
+}
+
+Json ListFaults() {
+  Json rows = Json::array();
+  for (const SeededFault& fault : FaultCatalogue()) {
+    rows.push_back({{"name", fault.name},
+                    {"kind", FaultKindName(fault.kind)},
+                    {"description", fault.description},
+                    {"report", fault.report}});
+  }
   return rows;
 }
 
@@ -69,15 +81,16 @@ void AddListCommand(CLI::App& app, int* exit_code) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "List what there is to run");
-  command->add_option("what", options->what, "ops, checks, engines or dtypes")
+  command->add_option("what", options->what, "ops, checks, engines, faults or dtypes")
       ->required()
-      ->check(CLI::IsMember({"ops", "checks", "engines", "dtypes"}));
+      ->check(CLI::IsMember({"ops", "checks", "engines", "faults", "dtypes"}));
   command->add_flag("--json", options->json, "As a JSON array, with every field");
   command->footer("Examples:\n  peelcheck list ops | wc -l\n  peelcheck list checks --json");
   command->callback([options, exit_code] {
     Json rows = options->what == "ops"       ? ListOps()
                 : options->what == "checks"  ? ListChecks()
                 : options->what == "engines" ? ListEngines()
+                : options->what == "faults"  ? ListFaults()
                                              : ListDTypes();
     Print(rows, options->json);
     *exit_code = kExitOk;

@@ -6,6 +6,7 @@
 //   }
 #pragma once
 
+#include "engine/fault_points.h"
 #include "engine/function.h"
 #include "engine/ops.h"
 
@@ -13,6 +14,7 @@ namespace peelcheck {
 
 // [.., B, ..] -> [B, ..]; a tensor that is not batched is returned as it is.
 inline Tensor BatchToFront(const Tensor& x, BatchDim dim) {
+  if (Faulty(FaultPoint::kBatchSwappedToFront) && dim.has_value()) return Transpose(x, 0, *dim);
   return dim.has_value() && *dim != 0 ? MoveDim(x, *dim, 0) : x;
 }
 

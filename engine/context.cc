@@ -1,7 +1,10 @@
 // Context: what a function keeps between its forward and its rules. Declared in engine/function.h.
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+
 #include "engine/context_access.h"
+#include "engine/fault_points.h"
 #include "engine/function.h"
 
 namespace peelcheck {
@@ -40,7 +43,14 @@ void Context::Save(Tensors tensors) {
 }
 
 const Tensors& Context::saved() const {
-  const Saved& list = forward_ && !shared_ ? for_forward_ : for_backward_;
+  const auto same_shape = [](const Tensor& a, const Tensor& b) {
+    return a.defined() && b.defined() && a.shape() == b.shape();
+  };
+  const bool mixed_up =
+      Faulty(FaultPoint::kSavedOfBackward) &&
+      std::equal(for_backward_.tensors.begin(), for_backward_.tensors.end(),
+                 for_forward_.tensors.begin(), for_forward_.tensors.end(), same_shape);
+  const Saved& list = forward_ && !shared_ && !mixed_up ? for_forward_ : for_backward_;
   for (size_t i = 0; i < list.tensors.size(); ++i) {
     if (list.tensors[i].defined() && list.tensors[i].version() != list.versions[i]) {
       ThrowFailedPrecondition(absl::StrCat(
@@ -81,7 +91,7 @@ Context ContextAccess::WithSaved(const Context& ctx, Tensors for_backward, Tenso
   result.owner_ = ctx.owner_;
   result.materialize_grads_ = ctx.materialize_grads_;
   result.needs_input_grad_ = ctx.needs_input_grad_;
-  result.attributes_ = ctx.attributes_;
+  if (!Faulty(FaultPoint::kGenAttributesLost)) result.attributes_ = ctx.attributes_;
   result.forward_ = ctx.forward_;
   result.SaveForBackward(std::move(for_backward));
   result.SaveForForward(std::move(for_forward));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/rule_results.h"
 
@@ -69,6 +70,10 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
   Context& ctx = record.context;
   ContextAccess::SetOwner(ctx, *function);
   for (int64_t slot : in.slots) ContextAccess::NeedsInputGrad(ctx).push_back(slot >= 0);
+  if (Faulty(FaultPoint::kNeedsGradShifted)) {
+    auto& needed = ContextAccess::NeedsInputGrad(ctx);
+    std::rotate(needed.begin(), needed.begin() + 1, needed.end());
+  }
   Tensors outputs;
   {
     LowerScope lower(level);
@@ -82,7 +87,8 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
   for (Tensor& output : outputs) {
     record.outputs.push_back(SpecOf(output));
     if (!IsFloating(output.dtype()) ||
-        ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output)) {
+        (ContextAccess::Contains(ContextAccess::NonDifferentiable(ctx), output) &&
+         !Faulty(FaultPoint::kNonDiffIgnored))) {
       record.output_slots.push_back(-1);
       continue;
     }
@@ -90,8 +96,9 @@ Tensors CallAtGrad(Level& level, const Ref<const Function>& function, TensorSpan
     record.output_slots.push_back(slot);
     if (ContextAccess::Contains(dirty, output)) {
       const Tensor& caller = inputs[static_cast<size_t>(IdentityIndex(in.values, output))];
+      const bool keeps_slot = Faulty(FaultPoint::kGradDirtyLost) && IsWrapperOf(caller, level);
       RebindWritten(level, *function, caller, output);
-      caller.impl()->slot = slot;
+      if (!keeps_slot) caller.impl()->slot = slot;
       output = caller;
     } else {
       output = WrapGrad(level, output, slot);

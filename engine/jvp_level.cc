@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/rule_results.h"
 
@@ -41,6 +42,9 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
   Context ctx;
   ContextAccess::SetOwner(ctx, *function);
   ContextAccess::SetForward(ctx, true);
+  if (Faulty(FaultPoint::kFirstTangentOnly))
+    std::fill(tangents.begin() + 1, tangents.end(), Tensor());
+  if (Faulty(FaultPoint::kTangentsSwapped)) std::reverse(tangents.begin(), tangents.end());
   for (const Tensor& tangent : tangents)
     ContextAccess::NeedsInputGrad(ctx).push_back(tangent.defined());
   Tensors outputs;
@@ -64,13 +68,15 @@ Tensors CallAtJvp(Level& level, const Ref<const Function>& function, TensorSpan 
     Tensor& output = outputs[i];
     Tensor& tangent = output_tangents[i];
     if (!IsDifferentiable(ctx, output)) continue;
+    if (Faulty(FaultPoint::kFirstOutputTangent) && i > 0) continue;
     if (ContextAccess::Contains(dirty, output)) {
       const auto source = std::find_if(primals.begin(), primals.end(),
                                        [&](const Tensor& p) { return p.is(output); });
       const Tensor& caller = inputs[static_cast<size_t>(source - primals.begin())];
       if (tangent.defined() || IsWrapperOf(caller, level)) {
+        const bool keeps_tangent = Faulty(FaultPoint::kJvpDirtyLost) && IsWrapperOf(caller, level);
         RebindWritten(level, *function, caller, output);
-        caller.impl()->tangent = tangent;
+        if (!keeps_tangent) caller.impl()->tangent = tangent;
       }
       output = caller;
     } else if (tangent.defined()) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "engine/fault_points.h"
 #include "engine/transforms.h"
 
 namespace peelcheck {
@@ -41,6 +42,8 @@ const char* LevelKindName(LevelKind kind) {
 
 Level::Level(LevelKind level_kind)
     : kind(level_kind), id(next_level_id.fetch_add(1, std::memory_order_relaxed)) {
+  if (Faulty(FaultPoint::kSharedLevelIds) && kind == LevelKind::kJvp)
+    id = 1 + static_cast<int64_t>(kind);
   if (kind == LevelKind::kGrad) tape = MakeRef<Tape>();
 }
 

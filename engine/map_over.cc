@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/batching.h"
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/random.h"
 
@@ -28,6 +29,10 @@ void WrapInDims(const Tensors& inputs, std::vector<BatchDim>& dims, const MapLay
     if (*dims[i] < -rank || *dims[i] >= rank) {
       ThrowInvalidArgument(absl::StrCat("[vmap] in_dims=", *dims[i], " for ", layout.InputName(i),
                                         " of rank ", rank, "; expected ", -rank, "..", rank - 1));
+    }
+    if (Faulty(FaultPoint::kNegativeInDim) && *dims[i] < 0 && rank > 1) {
+      *dims[i] = (*dims[i] + rank + 1) % rank;
+      continue;
     }
     if (*dims[i] < 0) *dims[i] += rank;
   }
@@ -73,7 +78,12 @@ Tensor PlaceBatch(const Level& level, const Tensor& output, BatchDim out_dim,
                                       layout.OutputName(index), " of rank ", rank,
                                       " with its batch axis; expected ", -rank, "..", rank - 1));
   }
-  const int64_t to = *out_dim < 0 ? *out_dim + rank : *out_dim;
+  int64_t to = *out_dim < 0 ? *out_dim + rank : *out_dim;
+  if (Faulty(FaultPoint::kOutDimIgnored)) to = 0;
+  if (Faulty(FaultPoint::kUnbatchedOutDim) && !batched && *out_dim < 0) to = (to + rank - 1) % rank;
+  if (Faulty(FaultPoint::kUnbatchedFirstSlot) && !batched && level.vmap.batch_size > 0) {
+    return MoveDim(Pad(Unsqueeze(output, 0), 0, 0, level.vmap.batch_size - 1), 0, to);
+  }
   if (batched) return MoveDim(output.impl()->inner, output.impl()->batch_dim, to);
   return MoveDim(EnsureBatchAtFront(output, std::nullopt, level.vmap.batch_size), 0, to);
 }
@@ -82,6 +92,7 @@ Tensors MapAtOnce(const TensorFn& f, const VmapOptions& options, const Tensors& 
                   const std::vector<BatchDim>& dims, int64_t batch_size, const MapLayout& layout) {
   Level level(LevelKind::kVmap);
   level.vmap = {batch_size, options.randomness};
+  if (Faulty(FaultPoint::kRandomnessIgnored)) level.vmap.randomness = Randomness::kSame;
   level.fallback_is_error = options.fallback_is_error;
   Tensors wrapped;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/ops.h"
 
 namespace peelcheck {
@@ -35,7 +36,9 @@ Tensor ZerosOf(const TensorSpec& spec) { return Full(spec.shape, 0.0, spec.dtype
 
 void MaterializeZeros(std::span<const TensorSpec> specs, Tensors& values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].defined() && IsFloating(specs[i].dtype)) values[i] = ZerosOf(specs[i]);
+    if (values[i].defined() || !IsFloating(specs[i].dtype)) continue;
+    values[i] = Faulty(FaultPoint::kMissingIsOne) ? Full(specs[i].shape, 1.0, specs[i].dtype)
+                                                  : ZerosOf(specs[i]);
   }
 }
 
@@ -49,8 +52,14 @@ Tensor CheckedGradient(const Function& function, size_t input, const Tensor& gra
   }
   const bool dtype_fits = gradient.dtype() == expected.dtype;
   if (dtype_fits && gradient.shape() == expected.shape) return gradient;
-  if (dtype_fits && BroadcastsTo(expected.shape, gradient.shape()))
-    return SumTo(gradient, expected.shape);
+  if (dtype_fits && BroadcastsTo(expected.shape, gradient.shape())) {
+    const Tensor sum = SumTo(gradient, expected.shape);
+    if (Faulty(FaultPoint::kUnreduced)) return gradient;
+    if (Faulty(FaultPoint::kReducedByMean)) {
+      return sum * (static_cast<double>(sum.size()) / static_cast<double>(gradient.size()));
+    }
+    return sum;
+  }
   ThrowInvalidArgument(absl::StrCat("[", GeneratedName(function), "] backward returned ",
                                     Describe(SpecOf(gradient)), " as the gradient of input ", input,
                                     "; expected ", Describe(expected)));

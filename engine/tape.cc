@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
@@ -22,7 +23,9 @@ Tensors TakeCotangents(const TapeRecord& record, std::vector<Tensor>& by_slot) {
     cotangents.push_back(slot >= 0 ? std::move(by_slot[static_cast<size_t>(slot)]) : Tensor());
     if (slot >= 0) by_slot[static_cast<size_t>(slot)] = Tensor();
     any = any || cotangents.back().defined();
+    if (Faulty(FaultPoint::kPartlyUsedSkipped) && !cotangents.back().defined()) return {};
   }
+  if (Faulty(FaultPoint::kCotangentsSwapped)) std::reverse(cotangents.begin(), cotangents.end());
   return any ? cotangents : Tensors();
 }
 
@@ -33,6 +36,7 @@ bool HasDerivative(const TapeRecord& record) {
 }
 
 void RefuseSecondDerivative(const TapeRecord& record, const Tensors& cotangents) {
+  if (Faulty(FaultPoint::kOnceDifferentiatedOn)) return;
   bool tracked = record.inputs_tracked_below;
   for (const Tensor& cotangent : cotangents) {
     const TensorImpl* at = cotangent.impl();
@@ -71,6 +75,8 @@ Tensors RunBackward(const TapeRecord& record, Tensors cotangents) {
 }
 
 void Accumulate(Tensor& total, const Tensor& gradient) {
+  if (Faulty(FaultPoint::kFanOutOverwritten)) total = Tensor();
+  if (Faulty(FaultPoint::kFanOutFirstKept) && total.defined()) return;
   total = total.defined() ? Add(total, gradient) : gradient;
 }
 
@@ -126,6 +132,7 @@ Tensors Tape::Backward(std::span<const int64_t> output_slots, TensorSpan cotange
   }
   // The caller's own inputs are slots without a record; they are read at the end.
   for (size_t r = records_.size(); r-- > 0;) {
+    if (Faulty(FaultPoint::kFirstRecordSkipped) && r == 0 && records_.size() > 1) break;
     const TapeRecord& record = records_[r];
     Tensors taken = TakeCotangents(record, by_slot);
     if (taken.empty()) continue;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/argnums.h"
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/ops.h"
 #include "engine/rule_results.h"
@@ -74,7 +75,8 @@ struct Recording {
 Recording Record(const TensorFn& f, const Tensors& inputs, const DiffOptions& options,
                  const std::string& tag) {
   CheckDefined(inputs, tag);
-  const std::vector<size_t> argnums = ResolveArgnums(options.argnums, inputs, tag);
+  std::vector<size_t> argnums = ResolveArgnums(options.argnums, inputs, tag);
+  if (Faulty(FaultPoint::kArgnumsSorted)) std::sort(argnums.begin(), argnums.end());
   Level level(LevelKind::kGrad);
   auto record = std::make_shared<Recorded>();
   record->tape = level.tape;
@@ -144,9 +146,13 @@ VjpResult Vjp(const TensorFn& f, const Tensors& inputs, const DiffOptions& optio
   result.aux = std::move(recording.aux);
   result.pullback = [record = std::move(recording.record)](const Tensors& cotangents) {
     CheckMatches(cotangents, record->outputs, "vjp", "cotangent", "floating output");
-    Tensors gradients =
-        record->tape->Backward(record->output_slots, cotangents, record->input_slots);
+    Tensors used = cotangents;
+    if (Faulty(FaultPoint::kFirstCotangentOnly)) std::fill(used.begin() + 1, used.end(), Tensor());
+    Tensors gradients = record->tape->Backward(record->output_slots, used, record->input_slots);
     MaterializeZeros(record->inputs, gradients);
+    if (Faulty(FaultPoint::kGradientDetached)) {
+      for (Tensor& gradient : gradients) gradient = Detach(gradient);
+    }
     return gradients;
   };
   return result;
@@ -187,8 +193,8 @@ JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
   for (size_t i = 0; i < argnums.size(); ++i) {
     // strict has to tell a zero tangent from none.
     const bool zeros = options.strict && !tangents[i].defined();
-    wrapped[argnums[i]] =
-        WrapJvp(level, inputs[argnums[i]], zeros ? ZerosOf(specs[i]) : tangents[i]);
+    const size_t at = Faulty(FaultPoint::kTangentsFromLeft) ? i : argnums[i];
+    wrapped[at] = WrapJvp(level, inputs[at], zeros ? ZerosOf(specs[i]) : tangents[i]);
   }
   JvpResult result;
   {
@@ -207,6 +213,9 @@ JvpResult Jvp(const TensorFn& f, const Tensors& inputs, const Tensors& tangents,
     if (!IsFloating(output.dtype())) continue;
     if (options.strict && !tangent.defined()) RefuseIndependent(i, "jvp");
     result.tangents.push_back(tangent.defined() ? tangent : ZerosOf(SpecOf(output)));
+    if (Faulty(FaultPoint::kTangentDetached)) {
+      result.tangents.back() = Detach(result.tangents.back());
+    }
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "engine/batching.h"
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/vmapped_function.h"
 
@@ -57,12 +58,18 @@ VmapResult ApplyRule(const Level& level, const Ref<const Function>& function,
   if (!function->has_vmap_rule() && function->allow_vmap_fallback()) {
     return LoopOverSlots(level, function, in_dims, inputs);
   }
+  if (Faulty(FaultPoint::kRuleInDimsReversed)) {
+    return function->Vmap(level.vmap, BatchDims(in_dims.rbegin(), in_dims.rend()), inputs);
+  }
   return function->Vmap(level.vmap, in_dims, inputs);
 }
 
 // One dim per output, each in range and of the batch's size.
 BatchDims CheckedOutDims(const Level& level, const Function& function, const VmapResult& result) {
   BatchDims dims = result.out_dims;
+  if (Faulty(FaultPoint::kRuleOutDimsIgnored)) {
+    for (BatchDim& dim : dims) dim = dim.has_value() ? BatchDim(0) : dim;
+  }
   if (dims.size() == 1) dims.resize(result.outputs.size(), dims[0]);
   if (dims.size() != result.outputs.size()) {
     ThrowInvalidArgument(absl::StrCat("[", function.name(), "] vmap rule returned ",
@@ -105,6 +112,7 @@ Tensors CallAtVmap(Level& level, const Ref<const Function>& function, TensorSpan
     Tensor& output = result.outputs[o];
     bool mapped_back = false;
     for (size_t i = 0; i < values.size() && !mapped_back; ++i) {
+      if (Faulty(FaultPoint::kIdentityLost)) break;
       if (!output.is(values[i]) || out_dims[o] != in_dims[i]) continue;
       output = inputs[i];
       mapped_back = true;

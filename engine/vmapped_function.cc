@@ -2,7 +2,10 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+
 #include "engine/batching.h"
+#include "engine/fault_points.h"
 #include "engine/level.h"
 #include "engine/rule_results.h"
 
@@ -69,8 +72,15 @@ size_t IndexOf(TensorSpan list, const Tensor& tensor) {
 Tensor ToInputDims(const Tensor& gradient, BatchDim gradient_dim, BatchDim input_dim,
                    int64_t batch_size) {
   if (!input_dim.has_value()) {
+    if (Faulty(FaultPoint::kGenNotSummed) && gradient_dim.has_value() && batch_size > 0) {
+      return Select(gradient, *gradient_dim, 0);
+    }
+    if (Faulty(FaultPoint::kGenSummedTwice) && gradient_dim.has_value()) {
+      return Sum(gradient, Dims{*gradient_dim}) * static_cast<double>(batch_size);
+    }
     return gradient_dim.has_value() ? Sum(gradient, Dims{*gradient_dim}) : gradient;
   }
+  if (Faulty(FaultPoint::kGenGradientDim)) input_dim = 0;
   return MoveDim(EnsureBatchAtFront(gradient, gradient_dim, batch_size), 0, *input_dim);
 }
 
@@ -115,15 +125,31 @@ void VmappedFunction::SetupContext(Context& ctx, TensorSpan inputs, TensorSpan o
     }
     for (const Tensor& input : wrapped) state->inputs.push_back(SpecOf(input));
     for (const Tensor& output : wrapped_outputs) state->outputs.push_back(SpecOf(output));
-    function_->SetupContext(inner, wrapped, wrapped_outputs);
+    if (Faulty(FaultPoint::kGenSetupOutside)) {
+      // The attributes of a call on values with their batch axes; the tensors are saved as before.
+      Context outside = ContextAccess::WithSaved(inner, {}, {});
+      function_->SetupContext(outside, inputs, outputs);
+      function_->SetupContext(inner, wrapped, wrapped_outputs);
+      inner = ContextAccess::WithSaved(outside, ContextAccess::SavedForBackward(inner),
+                                       ContextAccess::SavedForForward(inner));
+    } else {
+      function_->SetupContext(inner, wrapped, wrapped_outputs);
+    }
     for_backward = fresh.Unwrap(ContextAccess::SavedForBackward(inner), &state->backward_dims);
     for_forward = fresh.Unwrap(ContextAccess::SavedForForward(inner), &state->forward_dims);
     BatchDim ignored;
-    for (const Tensor& dirty : ContextAccess::Dirty(inner))
-      ctx.MarkDirty(fresh.Unwrap(dirty, &ignored));
+    for (const Tensor& dirty : ContextAccess::Dirty(inner)) {
+      if (!Faulty(FaultPoint::kGenDirtyLost)) ctx.MarkDirty(fresh.Unwrap(dirty, &ignored));
+    }
     for (const Tensor& output : ContextAccess::NonDifferentiable(inner)) {
+      if (Faulty(FaultPoint::kGenNonDiffLost)) break;
       ctx.MarkNonDifferentiable(outputs[IndexOf(wrapped_outputs, output)]);
     }
+  }
+  if (Faulty(FaultPoint::kGenOneDimsRecord) &&
+      state->backward_dims.size() == state->forward_dims.size() &&
+      std::count(state->backward_dims.begin(), state->backward_dims.end(), std::nullopt) == 0) {
+    state->backward_dims = state->forward_dims;
   }
   state->inner = ContextAccess::WithSaved(inner, {}, {});
   ctx.SaveForBackward(std::move(for_backward));
@@ -142,8 +168,13 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
     ContextAccess::SetSpecs(inner, state.inputs, state.outputs);
     Tensors wrapped;
     for (size_t i = 0; i < cotangents.size(); ++i) {
+      if (Faulty(FaultPoint::kGenSharedPerSlot) && !out_dims_[i].has_value()) {
+        wrapped.push_back(cotangents[i]);
+        continue;
+      }
+      const BatchDim dim = Faulty(FaultPoint::kGenCotangentDim) ? BatchDim(0) : out_dims_[i];
       wrapped.push_back(out_dims_[i].has_value()
-                            ? fresh.Wrap(cotangents[i], out_dims_[i])
+                            ? fresh.Wrap(cotangents[i], dim)
                             : fresh.Wrap(InFirstSlot(cotangents[i], info_.batch_size), 0));
     }
     if (!function_->handles_undefined() && ContextAccess::MaterializeGrads(inner)) {
@@ -152,6 +183,8 @@ Tensors VmappedFunction::Backward(Context& ctx, TensorSpan cotangents) const {
     Tensors inside = function_->Backward(inner, wrapped);
     CheckCount(*function_, "gradients", inside.size(), in_dims_.size(), "input");
     for (size_t i = 0; i < inside.size(); ++i) {
+      if (Faulty(FaultPoint::kGenGradientUnreduced)) continue;
+      if (Faulty(FaultPoint::kGenFirstGradient) && i > 0) inside[i] = Tensor();
       if (inside[i].defined())
         inside[i] = CheckedGradient(*function_, i, inside[i], state.inputs[i]);
     }
@@ -194,8 +227,9 @@ Tensors VmappedFunction::Jvp(Context& ctx, TensorSpan tangents) const {
           " is not batched but its tangent is; let forward compute it from the batched input"));
     }
     if (out_dims_[i].has_value()) {
-      results[i] = MoveDim(EnsureBatchAtFront(results[i], tangent_dims[i], info_.batch_size), 0,
-                           *out_dims_[i]);
+      const int64_t to = Faulty(FaultPoint::kGenTangentDim) ? 0 : *out_dims_[i];
+      results[i] =
+          MoveDim(EnsureBatchAtFront(results[i], tangent_dims[i], info_.batch_size), 0, to);
     }
   }
   return results;

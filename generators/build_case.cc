@@ -33,8 +33,8 @@ std::string ClassOf(const Entry& entry, const Recipe& recipe) {
 // cannot be told apart.
 class InputDrawer {
  public:
-  InputDrawer(const Plan& plan, const ArgumentDrawer& arguments)
-      : plan_(plan), arguments_(arguments) {}
+  InputDrawer(const Plan& plan, const ArgumentDrawer& arguments, bool copied_slots)
+      : plan_(plan), arguments_(arguments), copied_slots_(copied_slots) {}
 
   std::optional<std::vector<Array>> Draw(size_t depth, Stream& stream) const {
     if (depth == 0) return arguments_.Draw(stream);
@@ -56,6 +56,10 @@ class InputDrawer {
                                               Stream& stream) const {
     Slots slots;
     for (int64_t b = 0; b < std::max<int64_t>(t.batch_size, 1); ++b) {
+      if (copied_slots_ && b > 0) {
+        slots.push_back(slots[0]);
+        continue;
+      }
       // A short index or a single value may come twice; another draw tells the slots apart.
       std::optional<std::vector<Array>> slot = Draw(depth - 1, stream);
       for (int attempt = 0; slot && Repeats(t, slots, *slot); ++attempt) {
@@ -88,6 +92,7 @@ class InputDrawer {
 
   const Plan& plan_;
   const ArgumentDrawer& arguments_;
+  bool copied_slots_;
 };
 
 // Whether the slots of every batch differ, in the inputs as they came out: an input that an outer
@@ -119,9 +124,9 @@ bool HasNestedBatches(const Plan& plan) {
 
 // nullopt where no draw tells the slots apart.
 std::optional<std::vector<Array>> DrawInputs(const Plan& plan, const ArgumentDrawer& arguments,
-                                             Stream stream) {
-  const InputDrawer drawer(plan, arguments);
-  const bool nested = HasNestedBatches(plan);
+                                             bool copied_slots, Stream stream) {
+  const InputDrawer drawer(plan, arguments, copied_slots);
+  const bool nested = HasNestedBatches(plan) && !copied_slots;
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::optional<std::vector<Array>> inputs = drawer.Draw(plan.transforms.size(), stream);
     if (!inputs || !nested || SlotsDiffer(plan, plan.transforms.size(), *inputs)) return inputs;
@@ -157,7 +162,8 @@ std::optional<Case> BuildCase(const CaseRequest& request, const Recipe& recipe) 
   Stream probe(recipe.value_seed);
   Signature operation = OperationSignature(entry, result.program.attributes, arguments.Draw(probe));
   Plan plan = MakePlan(entry, recipe, std::move(operation));
-  std::optional<std::vector<Array>> inputs = DrawInputs(plan, arguments, Stream(recipe.value_seed));
+  std::optional<std::vector<Array>> inputs =
+      DrawInputs(plan, arguments, request.style.copied_slots, Stream(recipe.value_seed));
   if (!inputs) return std::nullopt;
   result.inputs = std::move(*inputs);
   for (const Override& set : recipe.overrides)

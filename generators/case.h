@@ -33,6 +33,12 @@ struct Case {
   std::string sample_class;
 };
 
+// What samples would be like without two of the guarantees above: to measure what each is worth.
+struct SampleStyle {
+  bool axes_of_two = false;   // every axis that would be longer than 1 has size 2
+  bool copied_slots = false;  // a batch is its first slot, repeated
+};
+
 struct CaseRequest {
   const Entry* entry = nullptr;
   std::vector<TransformKind> word = {};  // outermost first
@@ -40,6 +46,7 @@ struct CaseRequest {
   uint64_t seed = 0;
   std::string check = "";  // part of the random stream's name
   int64_t index = 0;       // which sample
+  SampleStyle style = {};
 };
 
 // One random stream per (seed, op, check, index): independent of any other case, and of dtype, so

@@ -84,6 +84,11 @@ void SetSomeAxes(Recipe& recipe, int64_t size, bool one, Stream& stream) {
   }
 }
 
+void SetLongAxesToTwo(Recipe& recipe) {
+  for (int64_t& axis : recipe.leading) axis = std::min<int64_t>(axis, 2);
+  for (auto& [name, axis] : recipe.axes) axis = std::min<int64_t>(axis, 2);
+}
+
 // Batch sizes from the inside out: 2, then sizes that no axis has.
 void DrawStack(const CaseRequest& request, Recipe& recipe, Stream& stream) {
   constexpr int64_t kSizes[] = {2, 6, 8, 9, 10};
@@ -123,6 +128,7 @@ Recipe DrawRecipe(const CaseRequest& request, Stream stream) {
   DrawAxes(request, recipe, stream);
   if (recipe.drawn_class == "size 1") SetSomeAxes(recipe, 1, false, stream);
   if (recipe.drawn_class == "empty") SetSomeAxes(recipe, 0, true, stream);
+  if (request.style.axes_of_two) SetLongAxesToTwo(recipe);
   recipe.shape_seed = stream.Next();
   recipe.attribute_seed = stream.Next();
   recipe.value_seed = stream.Next();

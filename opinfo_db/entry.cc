@@ -12,6 +12,9 @@
 namespace peelcheck {
 namespace {
 
+// Of this thread; see ScopedEntry.
+thread_local const Entry* scoped_entry = nullptr;
+
 constexpr char kSurrogateSuffix[] = "#surrogate";
 
 // Function-local, so that it exists before the first Registration of any file; a deque keeps
@@ -79,7 +82,11 @@ void RequireInputs(size_t came, size_t expected) {
 
 const std::vector<const Entry*>& AllEntries() { return Sorted(); }
 
+ScopedEntry::ScopedEntry(const Entry& entry) : previous_(scoped_entry) { scoped_entry = &entry; }
+ScopedEntry::~ScopedEntry() { scoped_entry = previous_; }
+
 const Entry* FindEntry(const std::string& name) {
+  if (scoped_entry != nullptr && scoped_entry->name == name) return scoped_entry;
   const auto& entries = AllEntries();
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), name,

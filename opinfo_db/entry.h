@@ -156,6 +156,19 @@ class Registration {
   explicit Registration(Entry entry, SourceLocation where = SourceLocation::Current());
 };
 
+// Puts an entry that is not registered under its name, on this thread, while it lives: FindEntry
+// and BuildOperation find it, AllEntries does not list it. For entries that are wrong on purpose.
+class ScopedEntry {
+ public:
+  explicit ScopedEntry(const Entry& entry);
+  ~ScopedEntry();
+  ScopedEntry(const ScopedEntry&) = delete;
+  ScopedEntry& operator=(const ScopedEntry&) = delete;
+
+ private:
+  const Entry* previous_;
+};
+
 // -- what many entries need
 // ------------------------------------------------------------------------------------------------------
 
