@@ -22,6 +22,8 @@ void AddListCommand(CLI::App& app, int* exit_code);
 void AddEvalCommand(CLI::App& app, int* exit_code);
 void AddReplayCommand(CLI::App& app, int* exit_code);
 void AddFaultsCommand(CLI::App& app, int* exit_code);
+void AddLintCommand(CLI::App& app, int* exit_code);
+void AddCoverageCommand(CLI::App& app, int* exit_code);
 
 // "peelcheck: <message>" in one line on stderr; returns kExitUsage.
 int UsageError(const std::string& message);

@@ -38,13 +38,15 @@ int Main(int argc, char** argv) {
   AddEvalCommand(app, &exit_code);
   AddReplayCommand(app, &exit_code);
   AddFaultsCommand(app, &exit_code);
+  AddLintCommand(app, &exit_code);
+  AddCoverageCommand(app, &exit_code);
   // Of a wrong command CLI11 would only say that one is missing.
   if (argc > 1 && argv[1][0] != '-') {
     const std::vector<CLI::App*> commands =
         app.get_subcommands([&](CLI::App* c) { return c->get_name() == argv[1]; });
     if (commands.empty()) {
       return UsageError(std::string("unknown command \"") + argv[1] +
-                        "\"; expected run, list, eval, replay or faults: see `peelcheck --help`");
+                        "\"; expected run, list, eval, replay, faults, lint or coverage: see `peelcheck --help`");
     }
   }
   try {

@@ -123,7 +123,19 @@ TEST_F(Program, DepthAddsEveryWord) {
   }
 }
 
+TEST_F(Program, LintIsCleanAndCoverageNamesEveryOperation) {
+  const Result lint = Run("lint --source " + std::string(PEELCHECK_SOURCE_DIR));
+  EXPECT_EQ(lint.exit_code, 0) << lint.out;
+  EXPECT_NE(lint.out.find(" 0 findings"), std::string::npos) << lint.out;
+  const Result coverage = Run("coverage");
+  EXPECT_EQ(coverage.exit_code, 0);
+  for (const char* op : {"| mul |", "| OpaqueCube |", "| svd |"}) {
+    EXPECT_NE(coverage.out.find(op), std::string::npos) << op;
+  }
+}
+
 TEST_F(Program, BadCommandLinesSayWhatToDo) {
+  ExpectUsageError("lint --op nosuchop", "no op matches \"nosuchop\"");
   ExpectUsageError("run --op nosuchop --out " + Out(), "no op matches \"nosuchop\"");
   ExpectUsageError("run --check nosuch --out " + Out(), "no check matches \"nosuch\"");
   ExpectUsageError("run --dtype f16 --out " + Out(), "half precision is not supported");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,14 @@ TEST(docs, EachShownOutputIsWhatIsPrinted) {
     }
   }
   EXPECT_GE(shown, 1);
+}
+
+// docs/coverage.md is what `peelcheck coverage` prints now.
+TEST(docs, CoverageIsUpToDate) {
+  std::ifstream file(std::string(PEELCHECK_SOURCE_DIR) + "/docs/coverage.md");
+  const std::string written(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(RunCommand("build/release/peelcheck coverage").output, written)
+      << "run: build/release/peelcheck coverage > docs/coverage.md";
 }
 
 }  // namespace

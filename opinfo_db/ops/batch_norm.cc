@@ -92,9 +92,13 @@ Registration Row(const std::string& name, const std::string& formula, bool affin
 const Registration kRows[] = {
     Row("batch_norm",
         "y = (x - m_c) / sqrt(v_c + eps); m, v = mean and variance of channel c where training, "
-        "else running_mean, running_var",
+        "else running_mean, running_var; dy = (du - mean(du) - u mean(u du)) / sqrt(v_c + eps), u "
+        "= y, "
+        "where training",
         false),
-    Row("batch_norm_affine", "y = w_c (x - m_c) / sqrt(v_c + eps) + b_c, m and v as in batch_norm",
+    Row("batch_norm_affine",
+        "y = w_c (x - m_c) / sqrt(v_c + eps) + b_c, m and v as in batch_norm; dy = w_c du + u dw_c "
+        "+ db_c, u the standardised x",
         true),
 };
 

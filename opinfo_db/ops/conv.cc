@@ -124,7 +124,7 @@ Registration Conv(Row row, SourceLocation where = SourceLocation::Current()) {
           .name = row.name,
           .formula =
               "y_nop = b_o + sum over c, k of w_ock x_nc(stride p + dilation k - padding), c "
-              "over the group of o, p and k over all spatial axes; linear in x, in w, in b",
+              "over the group of o, p and k over all spatial axes; dy = dw x + w dx + db likewise",
           .source =
               "https://pytorch.org/docs/stable/generated/torch.nn.functional." + row.op + ".html",
           .arguments = arguments,

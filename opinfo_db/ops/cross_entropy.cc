@@ -123,7 +123,9 @@ Registration Row(const std::string& name, const std::string& op, bool logits, bo
       {
           .name = name,
           .formula =
-              "l_i = -w_t " + p + "_it, t the class of row i; mean: sum of l_i / sum of w_t" +
+              "l_i = -w_t " + p +
+              "_it, t the class of row i; mean: sum of l_i / sum of w_t; dl_i = -w_t d(" + p +
+              "_it)" +
               (logits ? "; label smoothing s spreads the share s evenly over all classes" : ""),
           .source = "https://pytorch.org/docs/stable/generated/torch.nn.functional." + op + ".html",
           .arguments = arguments,

@@ -87,10 +87,14 @@ Registration Row(const std::string& name, const std::string& formula, const std:
 }
 
 const Registration kRows[] = {
-    Row("layer_norm", "y = (x - m) / sqrt(v + eps), m, v = mean and variance over the last axis",
+    Row("layer_norm",
+        "y = (x - m) / sqrt(v + eps), m, v = mean and variance over the last axis; dy "
+        "= (dx - mean(dx) - y mean(y dx)) / sqrt(v + eps)",
         "n", false),
-    Row("layer_norm_affine", "y = w (x - m) / sqrt(v + eps) + b, over the last two axes", "m n",
-        true),
+    Row("layer_norm_affine",
+        "y = w (x - m) / sqrt(v + eps) + b, over the last two axes; dy = w du + u dw + "
+        "db, u the standardised x",
+        "m n", true),
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ std::vector<Array> QrReference(std::span<const Array> in, const Attributes&) {
 
 const Registration kQr({
     .name = "qr",
-    .formula = "A = Q R; with X = dA R^-1, P = Q^T X, U = P - L + L^T, L below the diagonal of P: "
+    .formula = "A = Q R; with X = dA R^-1, P = Q^T X, U = P - L + L^T, L below the diagonal of P; "
                "dQ = X - Q U, dR = U R; gA = (gQ + Q copyltu(R gR^T - gQ^T Q)) R^-T",
     .source = "Walter & Lehmann 2012, Algorithmic differentiation of linear algebra functions; "
               "Seeger et al. 2017, arXiv:1710.08717, 4.1",

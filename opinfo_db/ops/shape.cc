@@ -114,7 +114,7 @@ const Registration kExpand({
 
 const Registration kPermute({
     .name = "permute",
-    .formula = "axis i of y is axis dims[i] of x; dy likewise",
+    .formula = "y = x with axis dims[i] as axis i; dy likewise",
     .source = Docs("permute"),
     .arguments = {{.name = "x"}},
     .attributes = {{.name = "dims", .kind = AttributeKind::kPermutation}},

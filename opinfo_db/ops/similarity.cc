@@ -113,7 +113,7 @@ ErrorCase DimPastTheEnd(size_t operands) {
 
 const Registration kNormalize({
     .name = "normalize",
-    .formula = "y = x / max(|x|_p, eps) along dim",
+    .formula = "y = x / n, n = max(|x|_p, eps) along dim; dy = (dx - y dn) / n",
     .source = "https://pytorch.org/docs/stable/generated/torch.nn.functional.normalize.html",
     .arguments = {{.name = "x", .domain = ClearOfZero()}},
     .attributes = {{.name = "dim", .kind = AttributeKind::kDim},
@@ -130,7 +130,9 @@ const Registration kNormalize({
 
 const Registration kCosineSimilarity({
     .name = "cosine_similarity",
-    .formula = "z = x . y / (max(|x|, eps) max(|y|, eps)) along dim",
+    .formula = "z = x . y / (|x| |y|) along dim, norms at least eps; dz = (y / |y| - z x / |x|) dx "
+               "/ |x| + .."
+               " likewise in y",
     .source =
         "https://pytorch.org/docs/stable/generated/torch.nn.functional.cosine_similarity.html",
     .arguments = {{.name = "x", .domain = ClearOfZero()}, {.name = "y", .domain = ClearOfZero()}},
@@ -146,7 +148,7 @@ const Registration kCosineSimilarity({
 
 const Registration kGlu({
     .name = "glu",
-    .formula = "y = a sigmoid(b), x = [a b] along dim",
+    .formula = "y = a s, s = sigmoid(b), x = [a b] along dim; dy = s da + a s (1 - s) db",
     .source = "Dauphin et al. 2017, Language modeling with gated convolutional networks, (1)",
     .arguments = {{.name = "x", .shape = "m 12 n"}},
     .attributes = {{.name = "dim", .choices = {1, -2}}},

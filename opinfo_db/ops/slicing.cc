@@ -286,9 +286,9 @@ Registration Triangle(const std::string& name, bool lower, Tensor (*call)(const 
 }
 
 const Registration kTril =
-    Triangle("tril", true, Tril, "y_ij = x_ij where j <= i + diagonal, else 0");
+    Triangle("tril", true, Tril, "y_ij = x_ij where j <= i + diagonal, else 0; dy likewise");
 const Registration kTriu =
-    Triangle("triu", false, Triu, "y_ij = x_ij where j >= i + diagonal, else 0");
+    Triangle("triu", false, Triu, "y_ij = x_ij where j >= i + diagonal, else 0; dy likewise");
 
 }  // namespace
 }  // namespace peelcheck

@@ -40,7 +40,7 @@ class SvdFunction : public MatrixFunction {
     if (IsTall(u)) left = left + TimesColumns(ct[0] - MatMul(u, utgu), Reciprocal(s));
     return {MatMul(left, vh)};
   }
-  // P = U^T dA V: dS = diag(P), dU = U (F o (P S + S P^T)) + (I - U U^T) dA V S^-1,
+  // P = U^T dA V; dS = diag(P), dU = U (F o (P S + S P^T)) + (I - U U^T) dA V S^-1,
   // dV = V (F o (S P + P^T S))
   Tensors Jvp(Context& ctx, TensorSpan tangents) const override {
     const Tensor &u = ctx.saved()[0], &s = ctx.saved()[1], &vh = ctx.saved()[2];
@@ -115,7 +115,7 @@ std::vector<Array> SvdReference(std::span<const Array> in, const Attributes&) {
 
 const Registration kSvd({
     .name = "svd",
-    .formula = "A = U diag(S) Vh; with P = U^T dA V, F_ij = 1 / (s_j^2 - s_i^2), F_ii = 0: "
+    .formula = "A = U diag(S) Vh; with P = U^T dA V, F_ij = 1 / (s_j^2 - s_i^2), F_ii = 0; "
                "dS = diag(P), dU = U (F o (P S + S P^T)) + (I - U U^T) dA V S^-1, "
                "dV = V (F o (S P + P^T S))",
     .source = "Townsend 2016, Differentiating the singular value decomposition, (16) to (18), (32)",
