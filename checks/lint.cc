@@ -20,7 +20,7 @@ class Linter {
  public:
   explicit Linter(const Entry& entry) : entry_(entry) {}
 
-  std::vector<Finding> Run() {
+  std::vector<LintFinding> Run() {
     CheckFormula();
     CheckPatterns();
     if (DrawSamples()) {
@@ -186,19 +186,19 @@ class Linter {
 
   const Entry& entry_;
   std::vector<Case> samples_;
-  std::vector<Finding> findings_;
+  std::vector<LintFinding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> LintEntry(const Entry& entry) { return Linter(entry).Run(); }
+std::vector<LintFinding> LintEntry(const Entry& entry) { return Linter(entry).Run(); }
 
-std::vector<Finding> LintFiles(const std::string& root) {
+std::vector<LintFinding> LintFiles(const std::string& root) {
   std::set<std::string> registered;
   for (const Entry* entry : AllEntries()) {
     registered.insert(std::filesystem::path(entry->file).filename().string());
   }
-  std::vector<Finding> findings;
+  std::vector<LintFinding> findings;
   for (const char* folder : {"opinfo_db/ops", "opinfo_db/functions"}) {
     const std::filesystem::path path = std::filesystem::path(root) / folder;
     if (!std::filesystem::is_directory(path)) continue;

@@ -1,7 +1,7 @@
 // checks/lint.h: what is wrong with an entry of the database, by drawing samples of it and running
 // it on the built-in transforms. `peelcheck lint` prints it.
 //
-//   for (const Finding& finding : LintEntry(*FindEntry("sin"))) ..   // none, we hope
+//   for (const LintFinding& finding : LintEntry(*FindEntry("sin"))) ..   // none, we hope
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace peelcheck {
 
-struct Finding {
+struct LintFinding {
   std::string op;
   std::string rule;     // "size 2", "unreachable", "false claim", ..; see LintEntry
   std::string message;  // what is wrong, and what to do
@@ -30,10 +30,10 @@ struct Finding {
 //   differentiable
 //                  without a floating output, or the reverse
 //   no reference   neither a reference nor a derivative: nothing can be compared
-std::vector<Finding> LintEntry(const Entry& entry);
+std::vector<LintFinding> LintEntry(const Entry& entry);
 
 // `file`s of opinfo_db/ops and opinfo_db/functions under the source tree at `root` that define no
 // entry although they look like they do. Empty where there is no such tree.
-std::vector<Finding> LintFiles(const std::string& root);
+std::vector<LintFinding> LintFiles(const std::string& root);
 
 }  // namespace peelcheck

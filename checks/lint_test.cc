@@ -23,7 +23,7 @@ Entry Sound() {
 std::vector<std::string> RulesOf(const Entry& entry) {
   const ScopedEntry registered(entry);
   std::vector<std::string> rules;
-  for (const Finding& finding : LintEntry(entry)) {
+  for (const LintFinding& finding : LintEntry(entry)) {
     rules.push_back(finding.rule);
     EXPECT_EQ(finding.op, entry.name);
     EXPECT_FALSE(finding.message.empty());
@@ -105,12 +105,12 @@ TEST(Lint, NothingToCompare) {
 
 TEST(Lint, TheDatabaseIsClean) {
   for (const Entry* entry : AllEntries()) {
-    for (const Finding& finding : LintEntry(*entry)) {
+    for (const LintFinding& finding : LintEntry(*entry)) {
       ADD_FAILURE_AT(finding.file.c_str(), finding.line)
           << finding.op << " [" << finding.rule << "] " << finding.message;
     }
   }
-  for (const Finding& finding : LintFiles(PEELCHECK_SOURCE_DIR)) {
+  for (const LintFinding& finding : LintFiles(PEELCHECK_SOURCE_DIR)) {
     ADD_FAILURE() << finding.file << ": " << finding.message;
   }
 }

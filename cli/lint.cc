@@ -14,22 +14,22 @@ namespace {
 
 int Lint(const std::vector<std::string>& globs, const std::string& source) {
   int64_t entries = 0;
-  std::vector<Finding> findings;
+  std::vector<LintFinding> findings;
   for (const Entry* entry : AllEntries()) {
     if (!globs.empty() && std::none_of(globs.begin(), globs.end(), [&](const std::string& glob) {
           return GlobMatches(glob, entry->name);
         }))
       continue;
     ++entries;
-    for (Finding& finding : LintEntry(*entry)) findings.push_back(std::move(finding));
+    for (LintFinding& finding : LintEntry(*entry)) findings.push_back(std::move(finding));
   }
   if (entries == 0) {
     return UsageError("no op matches \"" + globs.front() + "\"; see `peelcheck list ops`");
   }
   if (globs.empty()) {
-    for (Finding& finding : LintFiles(source)) findings.push_back(std::move(finding));
+    for (LintFinding& finding : LintFiles(source)) findings.push_back(std::move(finding));
   }
-  for (const Finding& finding : findings) {
+  for (const LintFinding& finding : findings) {
     std::printf("%s:%d: %s%s[%s] %s\n", finding.file.c_str(), finding.line, finding.op.c_str(),
                 finding.op.empty() ? "" : ": ", finding.rule.c_str(), finding.message.c_str());
   }
