@@ -12,6 +12,15 @@
 namespace peelcheck {
 namespace {
 
+// f32 is computed in f64 and rounded once: half of the instances of Eigen's templates to compile,
+// and the better result.
+template <typename Body>
+void InDouble(Body body) {
+  body(double{});
+}
+Array Wide(const Array& a) { return a.Cast(DType::kF64); }
+Array Narrowed(const Array& a) { return a.Cast(DType::kF32); }
+
 template <typename T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -65,11 +74,12 @@ auto SignOf(const Column& column) {
 }  // namespace
 
 Array SolveArrays(const Array& a, const Array& b) {
+  if (a.dtype() == DType::kF32) return Narrowed(SolveArrays(Wide(a), Wide(b)));
   const Shape batch = BroadcastShapes(BatchOf(a), BatchOf(b), "solve");
   const Array left = Expanded(a, batch), right = Expanded(b, batch);
   Array x = Array::Empty(b.dtype(), right.shape());
   if (x.size() == 0) return x;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(batch); ++i) {
       const Eigen::PartialPivLU<Matrix<T>> lu(In<T>(left, i));
@@ -82,11 +92,14 @@ Array SolveArrays(const Array& a, const Array& b) {
 }
 
 Array SolveTriangularArrays(const Array& a, const Array& b, bool upper, bool unit) {
+  if (a.dtype() == DType::kF32) {
+    return Narrowed(SolveTriangularArrays(Wide(a), Wide(b), upper, unit));
+  }
   const Shape batch = BroadcastShapes(BatchOf(a), BatchOf(b), "solve_triangular");
   const Array left = Expanded(a, batch), right = Expanded(b, batch);
   Array x = Array::Empty(b.dtype(), right.shape());
   if (x.size() == 0) return x;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(batch); ++i) {
       const auto triangle = In<T>(left, i);
@@ -109,10 +122,11 @@ Array SolveTriangularArrays(const Array& a, const Array& b, bool upper, bool uni
 }
 
 Array CholeskyOfArray(const Array& a) {
+  if (a.dtype() == DType::kF32) return Narrowed(CholeskyOfArray(Wide(a)));
   const Array from = a.Contiguous();
   Array l = Array::Empty(a.dtype(), a.shape());
   if (l.size() == 0) return l;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(BatchOf(a)); ++i) {
       const Eigen::LLT<Matrix<T>> llt(SymmetricPart<T>(from, i));
@@ -128,12 +142,16 @@ Array CholeskyOfArray(const Array& a) {
 }
 
 DeterminantArrays DeterminantOfArray(const Array& a) {
+  if (a.dtype() == DType::kF32) {
+    const DeterminantArrays wide = DeterminantOfArray(Wide(a));
+    return {Narrowed(wide.det), Narrowed(wide.sign), Narrowed(wide.logabsdet)};
+  }
   const Array from = a.Contiguous();
   const Shape batch = BatchOf(a);
   DeterminantArrays out{Array::Full(a.dtype(), batch, 1), Array::Full(a.dtype(), batch, 1),
                         Array::Zeros(a.dtype(), batch)};
   if (a.size() == 0) return out;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(batch); ++i) {
       const Eigen::PartialPivLU<Matrix<T>> lu(In<T>(from, i));
@@ -153,12 +171,16 @@ DeterminantArrays DeterminantOfArray(const Array& a) {
 }
 
 QrArrays QrOfArray(const Array& a) {
+  if (a.dtype() == DType::kF32) {
+    const QrArrays wide = QrOfArray(Wide(a));
+    return {Narrowed(wide.q), Narrowed(wide.r)};
+  }
   const Array from = a.Contiguous();
   const int64_t n = Columns(a);
   QrArrays out{Array::Empty(a.dtype(), a.shape()),
                Array::Zeros(a.dtype(), With(BatchOf(a), {n, n}))};
   if (a.size() == 0) return out;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(BatchOf(a)); ++i) {
       const Eigen::HouseholderQR<Matrix<T>> qr(In<T>(from, i));
@@ -177,11 +199,15 @@ QrArrays QrOfArray(const Array& a) {
 }
 
 EighArrays EighOfArray(const Array& a) {
+  if (a.dtype() == DType::kF32) {
+    const EighArrays wide = EighOfArray(Wide(a));
+    return {Narrowed(wide.values), Narrowed(wide.vectors)};
+  }
   const Array from = a.Contiguous();
   EighArrays out{Array::Empty(a.dtype(), With(BatchOf(a), {Columns(a)})),
                  Array::Empty(a.dtype(), a.shape())};
   if (a.size() == 0) return out;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(BatchOf(a)); ++i) {
       const Eigen::SelfAdjointEigenSolver<Matrix<T>> eigh(SymmetricPart<T>(from, i));
@@ -196,12 +222,16 @@ EighArrays EighOfArray(const Array& a) {
 }
 
 SvdArrays SvdOfArray(const Array& a) {
+  if (a.dtype() == DType::kF32) {
+    const SvdArrays wide = SvdOfArray(Wide(a));
+    return {Narrowed(wide.u), Narrowed(wide.s), Narrowed(wide.vh)};
+  }
   const Array from = a.Contiguous();
   const int64_t n = Columns(a);
   SvdArrays out{Array::Empty(a.dtype(), a.shape()), Array::Empty(a.dtype(), With(BatchOf(a), {n})),
                 Array::Zeros(a.dtype(), With(BatchOf(a), {n, n}))};
   if (a.size() == 0) return out;
-  VisitFloating(a.dtype(), [&](auto tag) {
+  InDouble([&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0; i < ElementCount(BatchOf(a)); ++i) {
       const Eigen::JacobiSVD<Matrix<T>> svd(In<T>(from, i),

@@ -4,7 +4,8 @@
 //   Array x = SolveArrays(a, b);              // [5, 1, n, n], [3, n, k] -> [5, 3, n, k]
 //   QrArrays qr = QrOfArray(a);               // [.., m, n], m >= n -> [.., m, n], [.., n, n]
 //
-// All take floating arrays [B.., m, n] of any strides, and one dtype for all operands. Signs that
+// All take floating arrays [B.., m, n] of any strides, and one dtype for all operands; f32 is
+// computed in f64. Signs that
 // mathematics leaves open are fixed, so that each result is a function of its input: see each.
 #pragma once
 
