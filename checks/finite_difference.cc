@@ -233,6 +233,19 @@ double SharedNoise(const std::vector<Spectrum>& spectra) {
   return *middle;
 }
 
+// The typical noise as it is: a value that is what is left of larger ones has their noise, and may
+// show little of it by chance.
+double TypicalNoise(const std::vector<Spectrum>& spectra) {
+  std::vector<double> noise;
+  for (const Spectrum& s : spectra) {
+    if (std::isfinite(s.noise)) noise.push_back(s.noise);
+  }
+  if (noise.empty()) return 0.0;
+  const auto middle = noise.begin() + static_cast<std::ptrdiff_t>(noise.size() / 2);
+  std::nth_element(noise.begin(), middle, noise.end());
+  return *middle;
+}
+
 // `at`: index of the middle among the points, which lie h apart.
 absl::StatusOr<Estimate> EstimateAt(Line& line, const Evaluation& middle, int at, double h) {
   const size_t count = middle.values.size();
@@ -252,6 +265,7 @@ absl::StatusOr<Estimate> EstimateAt(Line& line, const Evaluation& middle, int at
   for (size_t i = 0; i < count; ++i) spectra[i] = Analyse(basis, f[i], middle.values[i]);
   const double rounding = kLeastNoise * Epsilon(DType::kF64);
   const double shared = SharedNoise(spectra);
+  const double typical = TypicalNoise(spectra);
   // Elements that are all round-off have a relative noise of 1: it is not that of the others.
   double loudest = 0.0;
   for (const Spectrum& s : spectra) loudest = std::max(loudest, s.noise);
@@ -260,10 +274,10 @@ absl::StatusOr<Estimate> EstimateAt(Line& line, const Evaluation& middle, int at
   for (size_t i = 0; i < count; ++i) {
     // a_1 P_1'(0) / h is the slope; the point was rounded before f was.
     const double moved = std::abs(spectra[i].a[1] * basis.slope[1]) / h * line.size();
-    const double noise =
-        std::max(spectra[i].noise, std::hypot(std::min(shared * spectra[i].magnitude, loudest) +
+    const double noise = std::max({spectra[i].noise, typical,
+                                   std::hypot(std::min(shared * spectra[i].magnitude, loudest) +
                                                   rounding * spectra[i].magnitude,
-                                              rounding * moved));
+                                              rounding * moved)});
     const Fit fit = BestFit(basis, spectra[i], noise);
     result.derivative[i] = fit.slope / h;
     result.bound[i] = fit.bound / h;

@@ -23,6 +23,8 @@ constexpr int64_t kMostOffsets = 12;
 constexpr double kSimple[] = {1, 2, 3, 0.5, -1, 1.5, -2, -0.5, 4, 5};
 constexpr double kSimpleDirections[] = {1, 0.5, -1, 1.5};
 
+constexpr size_t kMostCandidates = 400;  // as many as ShrinkBudget tries by default
+
 class Smaller {
  public:
   Smaller(const CaseRequest& request, const Recipe& recipe, const Case& built)
@@ -174,7 +176,10 @@ class Smaller {
         AddOverrides({begin, end});
       }
     }
+    // A candidate holds all values that were simplified before it: of many elements, those that the
+    // budget of the search will never reach would fill the memory.
     for (const Override& one : simplest) {
+      if (found_.size() >= kMostCandidates) return;
       for (double value : SimplerValues(one.input, one.element))
         AddOverrides({{one.input, one.element, value}});
     }
