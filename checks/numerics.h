@@ -78,6 +78,8 @@ constexpr double kReorderUnits = 100.0;
 // (ill-conditioned), 20 times what a relative change of eps of each input does.
 constexpr double kShadowUnits = 100.0;
 constexpr double kSensitivityUnits = 20.0;
+// The range of five draws of a noise is 2.3 standard deviations on average; three ranges are seven.
+constexpr double kSpreads = 3.0;
 
 // -- verdicts ------------------------------------------------------------------------------------
 // More than this share of inconclusive cases (and at least kInconclusiveCases) makes a cell

@@ -22,7 +22,7 @@ inline Tensor Standardised(const Tensor& x, const Dims& dims, double eps) {
 
 // No two values are close: where all nearly agree, gradients are differences of large numbers,
 // which f32 cannot tell from the zero that their sum is.
-inline Domain ValuesApart() { return {.low = -10, .high = 10, .margin = 0.3, .distinct = true}; }
+inline Domain ValuesApart() { return {.low = -30, .high = 30, .margin = 1, .distinct = true}; }
 
 // Mean and variance of some values.
 inline std::pair<double, double> Moments(const std::vector<double>& values) {
