@@ -13,6 +13,13 @@ namespace {
 
 std::string CaseName(const CellId& id) { return absl::StrCat(id.check, "[", id.dtype, "]"); }
 
+// Neither passed nor failed: nothing could be said of the cell.
+bool IsSkipped(Verdict verdict) {
+  return verdict == Verdict::kInconclusive || verdict == Verdict::kUnsupported;
+}
+
+const char* ElementOf(Verdict verdict) { return IsSkipped(verdict) ? "skipped" : "failure"; }
+
 }  // namespace
 
 std::string XmlEscaped(const std::string& text) {
@@ -41,9 +48,14 @@ JunitSink::Suite& JunitSink::SuiteOf(const std::string& op) {
 void JunitSink::Begin(const RunInfo&) { suites_.clear(); }
 
 void JunitSink::OnMismatch(const Mismatch& mismatch) {
-  absl::StrAppend(&SuiteOf(mismatch.id.op).failures[CaseName(mismatch.id)], "    <failure type=\"",
-                  VerdictName(mismatch.verdict), "\" message=\"", XmlEscaped(mismatch.summary),
-                  "\">", XmlEscaped(RenderMismatch(mismatch)), "</failure>\n");
+  const std::string element = ElementOf(mismatch.verdict);
+  // JUnit's <skipped> has no type.
+  const std::string type = IsSkipped(mismatch.verdict)
+                               ? ""
+                               : absl::StrCat(" type=\"", VerdictName(mismatch.verdict), "\"");
+  absl::StrAppend(&SuiteOf(mismatch.id.op).details[CaseName(mismatch.id)], "    <", element, type,
+                  " message=\"", XmlEscaped(mismatch.summary), "\">",
+                  XmlEscaped(RenderMismatch(mismatch)), "</", element, ">\n");
 }
 
 void JunitSink::OnCell(const CellResult& cell) { SuiteOf(cell.id.op).cells.push_back(cell); }
@@ -53,25 +65,32 @@ void JunitSink::End(const RunEnd&) {
   std::ofstream file(temporary, std::ios::trunc);
   file << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
   for (const Suite& suite : suites_) {
-    size_t failures = 0;
-    for (const CellResult& cell : suite.cells) failures += IsFailure(cell.verdict);
+    size_t failures = 0, skipped = 0;
+    for (const CellResult& cell : suite.cells) {
+      failures += IsFailure(cell.verdict);
+      skipped += IsSkipped(cell.verdict);
+    }
     file << "<testsuite name=\"" << XmlEscaped(suite.name) << "\" tests=\"" << suite.cells.size()
-         << "\" failures=\"" << failures << "\">\n";
+         << "\" failures=\"" << failures << "\" skipped=\"" << skipped << "\">\n";
     for (const CellResult& cell : suite.cells) {
       file << "  <testcase classname=\"" << XmlEscaped(suite.name) << "\" name=\""
            << XmlEscaped(CaseName(cell.id)) << "\" time=\"" << absl::StrFormat("%.3f", cell.seconds)
            << "\"";
-      const auto text = suite.failures.find(CaseName(cell.id));
-      if (text == suite.failures.end() && !IsFailure(cell.verdict)) {
+      const auto text = suite.details.find(CaseName(cell.id));
+      const bool counted = IsFailure(cell.verdict) || IsSkipped(cell.verdict);
+      if (text == suite.details.end() && !counted) {
         file << "/>\n";
         continue;
       }
       file << ">\n";
-      if (text != suite.failures.end()) {
+      if (text != suite.details.end()) {
         file << text->second;
       } else {
-        file << "    <failure type=\"" << VerdictName(cell.verdict) << "\" message=\""
-             << VerdictName(cell.verdict) << "\"/>\n";
+        file << "    <" << ElementOf(cell.verdict)
+             << (IsSkipped(cell.verdict)
+                     ? ""
+                     : absl::StrCat(" type=\"", VerdictName(cell.verdict), "\""))
+             << " message=\"" << VerdictName(cell.verdict) << "\"/>\n";
       }
       file << "  </testcase>\n";
     }

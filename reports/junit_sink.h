@@ -26,7 +26,7 @@ class JunitSink : public Sink {
   struct Suite {
     std::string name;
     std::vector<CellResult> cells;
-    std::map<std::string, std::string> failures;  // by "check[dtype]"
+    std::map<std::string, std::string> details;  // of mismatches, by "check[dtype]"
   };
   Suite& SuiteOf(const std::string& op);
   std::string path_;

@@ -218,12 +218,37 @@ TEST(JunitSink, FailuresAreCountedAndEscaped) {
   TellExampleRun(sink);
   const std::string xml = ReadFile(path);
   EXPECT_TRUE(sink.status().ok());
-  EXPECT_NE(xml.find("<testsuite name=\"mul\" tests=\"1\" failures=\"1\">"), std::string::npos)
+  EXPECT_NE(xml.find("<testsuite name=\"mul\" tests=\"1\" failures=\"1\" skipped=\"0\">"),
+            std::string::npos)
       << xml;
-  EXPECT_NE(xml.find("<testsuite name=\"add\" tests=\"2\" failures=\"0\">"), std::string::npos)
+  EXPECT_NE(xml.find("<testsuite name=\"add\" tests=\"2\" failures=\"0\" skipped=\"1\">"),
+            std::string::npos)
       << xml;
   EXPECT_FALSE(fs::exists(path + ".tmp"));
   EXPECT_EQ(XmlEscaped("a<b>&\"'\x01\n"), "a&lt;b&gt;&amp;&quot;&apos;\n");
+}
+
+// An undecided cell told as a <failure> that `failures` does not count is refused by readers of
+// JUnit files, or counted as a pass.
+TEST(JunitSink, AnInconclusiveCellIsSkippedAndCounted) {
+  const Folder folder;
+  const std::string path = (folder.path / "junit.xml").string();
+  JunitSink sink(path);
+  sink.Begin({});
+  Mismatch undecided = ExampleMismatch();
+  undecided.verdict = Verdict::kInconclusive;
+  undecided.summary = "9 of 20 cases could not be decided";
+  sink.OnMismatch(undecided);
+  sink.OnCell(Cell("mul", "vjp", "f64", Verdict::kInconclusive));
+  sink.OnCell(Cell("mul", "vmap", "f64", Verdict::kUnsupported));
+  sink.OnCell(Cell("mul", "jvp", "f64", Verdict::kPass));
+  sink.End({});
+  const std::string xml = ReadFile(path);
+  EXPECT_NE(xml.find("tests=\"3\" failures=\"0\" skipped=\"2\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("<skipped message=\"9 of 20 cases could not be decided\">"), std::string::npos)
+      << xml;
+  EXPECT_NE(xml.find("<skipped message=\"unsupported\"/>"), std::string::npos) << xml;
+  EXPECT_EQ(xml.find("<failure"), std::string::npos) << xml;
 }
 
 TEST(MismatchFiles, AreWrittenByValueAndStaleOnesGo) {
